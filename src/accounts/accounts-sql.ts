@@ -1,44 +1,38 @@
+import { column, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** The money of one account as the database has it, in micro-won. */
-export interface BalanceRow {
-  readonly accountId: number;
-  readonly credits: bigint;
-  readonly usage: bigint;
+/** The members of a balance. */
+export const balanceColumns = {
+  accountId: number('account_id'),
+  credits: column<bigint>('credits'),
+  usage: column<bigint>('usage'),
   /** Grows with every change of the row. */
-  readonly version: bigint;
-}
+  version: column<bigint>('version'),
+};
+const balances = recordOf(balanceColumns);
+
+/** The money of one account as the database has it, in micro-won. */
+export type BalanceRow = RowOf<typeof balances>;
+
+/** Accounts of `selectAccount`. */
+export const accounts = recordOf({
+  accountId: number('a.id'),
+  name: column<string>('a.name'),
+  email: column<string | null>('a.email'),
+  createdAtMs: column<number>('a.created_at'),
+  /** When an operator suspended it; null: it is not suspended. */
+  suspendedAtMs: column<number | null>('a.suspended_at'),
+  suspendReason: column<string | null>('a.suspend_reason'),
+  credits: column<bigint>('b.credits'),
+  usage: column<bigint>('b.usage'),
+  version: column<bigint>('b.version'),
+});
 
 /** One account for the operator. */
-export interface AccountRow extends BalanceRow {
-  readonly name: string;
-  readonly email: string | null;
-  readonly createdAtMs: number;
-  /** When an operator suspended it; null: it is not suspended. */
-  readonly suspendedAtMs: number | null;
-  readonly suspendReason: string | null;
-}
+export type AccountRow = RowOf<typeof accounts>;
 
-/** The same as the database returns it. */
-export interface RawBalance {
-  account_id: bigint;
-  credits: bigint;
-  usage: bigint;
-  version: bigint;
-}
-/** An account as the database returns it. */
-export interface RawAccount extends RawBalance {
-  name: string;
-  email: string | null;
-  created_at: number;
-  suspended_at: number | null;
-  suspend_reason: string | null;
-}
-
-/** The columns of `RawAccount`. */
 export const selectAccount = `
-SELECT a.id AS account_id, a.name, a.email, a.created_at, a.suspended_at, a.suspend_reason, b.credits, b.usage, b.version
-FROM account a JOIN account_balance b ON b.account_id = a.id`;
+SELECT ${accounts.columns} FROM account a JOIN account_balance b ON b.account_id = a.id`;
 
 /** Creates an account with an empty balance and returns its id. */
 export async function insertAccount(
@@ -55,20 +49,18 @@ export async function insertAccount(
 }
 
 /** One account, or null. */
-export async function findAccount(sql: Sql, accountId: number): Promise<AccountRow | null> {
-  const [row] = await sql.query<RawAccount>(`${selectAccount} WHERE a.id = $1`, [accountId]);
-  return row === undefined ? null : accountOf(row);
+export function findAccount(sql: Sql, accountId: number): Promise<AccountRow | null> {
+  return accounts.first(sql, `${selectAccount} WHERE a.id = $1`, [accountId]);
 }
 
 /** These accounts; one that does not exist is left out. */
-export async function findAccounts(sql: Sql, accountIds: readonly number[]): Promise<readonly AccountRow[]> {
-  const rows = await sql.query<RawAccount>(`${selectAccount} WHERE a.id = ANY($1::bigint[])`, [accountIds]);
-  return rows.map(accountOf);
+export function findAccounts(sql: Sql, accountIds: readonly number[]): Promise<readonly AccountRow[]> {
+  return accounts.all(sql, `${selectAccount} WHERE a.id = ANY($1::bigint[])`, [accountIds]);
 }
 
 /** Every account, oldest first. */
-export async function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
-  return (await sql.query<RawAccount>(`${selectAccount} ORDER BY a.id`)).map(accountOf);
+export function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
+  return accounts.all(sql, `${selectAccount} ORDER BY a.id`);
 }
 
 /**
@@ -124,27 +116,10 @@ export async function lockFirstAccounts(
 }
 
 /** The money of several accounts; one that does not exist is left out. */
-export async function findBalances(sql: Sql, accountIds: readonly number[]): Promise<readonly BalanceRow[]> {
-  const rows = await sql.query<RawBalance>(
-    'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])',
+export function findBalances(sql: Sql, accountIds: readonly number[]): Promise<readonly BalanceRow[]> {
+  return balances.all(
+    sql,
+    `SELECT ${balances.columns} FROM account_balance WHERE account_id = ANY($1::bigint[])`,
     [accountIds],
   );
-  return rows.map(balanceOf);
-}
-
-/** A raw row of account_balance, as `findBalances` and a settlement return it. */
-export function balanceOf(row: RawBalance): BalanceRow {
-  return { accountId: Number(row.account_id), credits: row.credits, usage: row.usage, version: row.version };
-}
-
-/** A raw row of an account. */
-export function accountOf(row: RawAccount): AccountRow {
-  return {
-    ...balanceOf(row),
-    name: row.name,
-    email: row.email,
-    createdAtMs: row.created_at,
-    suspendedAtMs: row.suspended_at,
-    suspendReason: row.suspend_reason,
-  };
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../store/sql.ts';
 import { isoDay } from '../time/period.ts';
-import { type AccountRow, accountOf, type RawAccount, selectAccount } from './accounts-sql.ts';
+import { type AccountRow, accounts, selectAccount } from './accounts-sql.ts';
 
 /** What an account may do, the strongest first. */
 export const accountStandings = ['suspended_by_admin', 'suspended_no_credit', 'active'] as const;
@@ -40,35 +40,33 @@ export async function searchAccounts(
   page: { readonly beforeId: number | null; readonly limit: number; readonly sinceDay: number },
 ): Promise<readonly AccountListing[]> {
   const owners = text === null ? [] : await accountsOfOwners(sql, text);
-  const found = await sql.query<RawAccount>(
+  const found = await accounts.all(
+    sql,
     `${selectAccount}
      WHERE ($1::bigint IS NULL OR a.id < $1) AND ($2::text IS NULL OR ${matchesSql} OR a.id = ANY ($5::bigint[]))
        AND ($4::bigint IS NULL OR a.id = $4) ${standing === null ? '' : `AND ${standingSql[standing]}`}
      ORDER BY a.id DESC LIMIT $3`,
     [page.beforeId, text, page.limit, id, owners],
   );
-  const accounts = found.map((row) => row.account_id);
+  const ids = found.map((row) => row.accountId);
   const spent = await sql.query<{ account_id: bigint; spend: bigint; requests: bigint }>(
     `SELECT account_id, sum(cost)::bigint AS spend, sum(requests)::bigint AS requests FROM key_usage_day
      WHERE account_id = ANY ($1::bigint[]) AND day >= $2 GROUP BY account_id`,
-    [accounts, isoDay(page.sinceDay)],
+    [ids, isoDay(page.sinceDay)],
   );
   const counted = await sql.query<{ account_id: bigint; keys: bigint }>(
     'SELECT account_id, count(*) AS keys FROM api_key WHERE account_id = ANY ($1::bigint[]) AND revoked_at IS NULL GROUP BY account_id',
-    [accounts],
+    [ids],
   );
-  const spendOf = new Map(spent.map((row) => [row.account_id, row]));
-  const keysOf = new Map(counted.map((row) => [row.account_id, row.keys]));
-  return found.map((row) => {
-    const account = accountOf(row);
-    return {
-      ...account,
-      standing: standingOfAccount(account),
-      spend: spendOf.get(row.account_id)?.spend ?? 0n,
-      requests: Number(spendOf.get(row.account_id)?.requests ?? 0n),
-      keys: Number(keysOf.get(row.account_id) ?? 0n),
-    };
-  });
+  const spendOf = new Map(spent.map((row) => [Number(row.account_id), row]));
+  const keysOf = new Map(counted.map((row) => [Number(row.account_id), row.keys]));
+  return found.map((account) => ({
+    ...account,
+    standing: standingOfAccount(account),
+    spend: spendOf.get(account.accountId)?.spend ?? 0n,
+    requests: Number(spendOf.get(account.accountId)?.requests ?? 0n),
+    keys: Number(keysOf.get(account.accountId) ?? 0n),
+  }));
 }
 
 /** What an account may do, by its suspension and its settled balance. */

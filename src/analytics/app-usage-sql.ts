@@ -1,6 +1,6 @@
 import type { Sql } from '../store/sql.ts';
 import { factsOf, type UsageQuery } from './usage-facts-sql.ts';
-import { type RawSums, sumsOf, sumsSql, type UsageSums } from './usage-sql.ts';
+import { sumsSql, type UsageSums } from './usage-sql.ts';
 
 /** The usage of one app, with that of the apps merged into it. */
 export interface AppUsage extends UsageSums {
@@ -16,7 +16,7 @@ const namedModels = 5;
 /** The usage of every app with requests. */
 export async function usageOfApps(sql: Sql, query: UsageQuery): Promise<readonly AppUsage[]> {
   const { text, values } = await factsOf(sql, query, { by: 'app' });
-  const rows = await sql.query<RawSums & { app_id: bigint; models: string[] | null; model_count: bigint }>(
+  return sql.query(
     `WITH facts AS MATERIALIZED (${text}),
      ranked AS (
        SELECT app_id, model, row_number() OVER (PARTITION BY app_id ORDER BY sum(cost) DESC, sum(requests) DESC, model) AS nth
@@ -24,16 +24,10 @@ export async function usageOfApps(sql: Sql, query: UsageQuery): Promise<readonly
      ), models AS (
        SELECT app_id, count(*) AS model_count, array_agg(model ORDER BY nth) FILTER (WHERE nth <= ${namedModels}) AS models
        FROM ranked GROUP BY app_id
-     ), sums AS (SELECT app_id, ${sumsSql} FROM facts GROUP BY app_id)
-     SELECT sums.*, models, coalesce(model_count, 0) AS model_count FROM sums LEFT JOIN models USING (app_id)`,
+     ), sums AS (SELECT app_id::float8 AS "appId", ${sumsSql} FROM facts GROUP BY app_id)
+     SELECT sums.*, coalesce(models, '{}') AS models, coalesce(model_count, 0)::int AS "modelCount" FROM sums LEFT JOIN models ON app_id = "appId"`,
     values,
   );
-  return rows.map((row) => ({
-    appId: Number(row.app_id),
-    models: row.models ?? [],
-    modelCount: Number(row.model_count),
-    ...sumsOf(row),
-  }));
 }
 
 /**

@@ -13,20 +13,26 @@ import {
 export const steps = ['hour', 'day', 'week', 'month'] as const;
 export type Step = (typeof steps)[number];
 
-/** Sums of usage. Cost in micro-won. */
-export interface UsageSums {
-  readonly requests: bigint;
-  /** Requests that failed; those that their client cancelled are none. */
-  readonly failures: bigint;
-  readonly cost: bigint;
-  readonly promptTokens: bigint;
-  readonly completionTokens: bigint;
-  readonly reasoningTokens: bigint;
-  readonly cachedTokens: bigint;
-}
+const rankingSql = {
+  requests: 'sum(requests)',
+  failures: 'sum(requests) FILTER (WHERE is_failed)',
+  cost: 'sum(cost)',
+  promptTokens: 'sum(prompt_tokens)',
+  completionTokens: 'sum(completion_tokens)',
+  reasoningTokens: 'sum(reasoning_tokens)',
+  cachedTokens: 'sum(cached_tokens)',
+};
 
 /** What groups are ranked by. */
-export type Ranking = keyof UsageSums;
+export type Ranking = keyof typeof rankingSql;
+
+/** Sums of usage; `failures` are without those that their client cancelled. Cost in micro-won. */
+export type UsageSums = Readonly<Record<Ranking, bigint>>;
+
+/** The columns of `UsageSums`: sums of no rows are 0. */
+export const sumsSql = Object.entries(rankingSql)
+  .map(([name, sum]) => `coalesce(${sum}, 0)::bigint AS "${name}"`)
+  .join(', ');
 
 /**
  * The sums of one value of a dimension; `value` is null for all values that are not among the
@@ -50,36 +56,11 @@ export interface PercentilePoint {
   readonly p95: number;
 }
 
-export const sumsSql = `sum(requests)::bigint AS requests, (sum(requests) FILTER (WHERE is_failed))::bigint AS failures,
-  ${sumColumns
-    .slice(1)
-    .map((name) => `sum(${name})::bigint AS ${name}`)
-    .join(', ')}`;
-const rankingSql: Readonly<Record<Ranking, string>> = {
-  requests: 'sum(requests)',
-  failures: 'sum(requests) FILTER (WHERE is_failed)',
-  cost: 'sum(cost)',
-  promptTokens: 'sum(prompt_tokens)',
-  completionTokens: 'sum(completion_tokens)',
-  reasoningTokens: 'sum(reasoning_tokens)',
-  cachedTokens: 'sum(cached_tokens)',
-};
-
-export interface RawSums {
-  readonly requests: bigint | null;
-  readonly failures: bigint | null;
-  readonly cost: bigint | null;
-  readonly prompt_tokens: bigint | null;
-  readonly completion_tokens: bigint | null;
-  readonly reasoning_tokens: bigint | null;
-  readonly cached_tokens: bigint | null;
-}
-
 /** The sums of all usage. */
 export async function usageTotals(sql: Sql, query: UsageQuery): Promise<UsageSums> {
   const { text, values } = await factsOf(sql, query);
-  const [row] = await sql.query<RawSums>(`WITH facts AS (${text}) SELECT ${sumsSql} FROM facts`, values);
-  return sumsOf(row);
+  const [row] = await sql.query<UsageSums>(`WITH facts AS (${text}) SELECT ${sumsSql} FROM facts`, values);
+  return row as UsageSums;
 }
 
 /** The `limit` first values of a dimension by a sum, and the rest as one. */
@@ -89,12 +70,11 @@ export async function usageBy(
   { by, limit, ranking }: { readonly by: Dimension; readonly limit: number; readonly ranking: Ranking },
 ): Promise<readonly UsageGroup[]> {
   const { text, values } = await factsOf(sql, query, { by });
-  const rows = await sql.query<RawSums & { value: string | null }>(
+  return sql.query(
     `WITH ${namedFacts(summed(text, "'-infinity'::timestamptz", by), { by, limit, ranking })}
      SELECT value, ${sumsSql} FROM named GROUP BY value ORDER BY value IS NULL, ${rankingSql[ranking]} DESC NULLS LAST, value`,
     values,
   );
-  return rows.map((row) => ({ value: row.value, ...sumsOf(row) }));
 }
 
 /**
@@ -113,18 +93,12 @@ const maxSources = 20_000;
 /** The sums of each model at each provider that responded. */
 export async function usageBySource(sql: Sql, query: UsageQuery): Promise<readonly SourceUsage[]> {
   const { text, values } = await factsOf(sql, query);
-  const rows = await sql.query<RawSums & { model: string; provider: string; broken: boolean }>(
+  return sql.query(
     `WITH facts AS (${text})
-     SELECT model, provider, error_type <> '' OR finish_reason = 'error' AS broken, ${sumsSql} FROM facts WHERE provider <> ''
+     SELECT model, provider, error_type <> '' OR finish_reason = 'error' AS "isBroken", ${sumsSql} FROM facts WHERE provider <> ''
      GROUP BY 1, 2, 3 ORDER BY ${rankingSql.cost} DESC LIMIT ${maxSources}`,
     values,
   );
-  return rows.map(({ model, provider, broken, ...row }) => ({
-    model,
-    provider,
-    isBroken: broken,
-    ...sumsOf(row),
-  }));
 }
 
 /** The sums of each step with usage, in all or of the first values of a dimension and the rest. */
@@ -134,12 +108,11 @@ export async function usageSeries(
   series: { readonly step: Step; readonly groups?: Parameters<typeof usageBy>[2] },
 ): Promise<readonly UsagePoint[]> {
   const { text, values } = await factsOf(sql, query, { by: series.groups?.by });
-  const rows = await sql.query<RawSums & { value: string | null; start: number }>(
+  return sql.query(
     `WITH ${namedFacts(summed(text, startSql(series.step), series.groups?.by), series.groups)}
-     SELECT hour AS start, value, ${sumsSql} FROM named GROUP BY 1, 2 ORDER BY 1, 2`,
+     SELECT hour AS "startMs", value, ${sumsSql} FROM named GROUP BY 1, 2 ORDER BY 1, 2`,
     values,
   );
-  return rows.map((row) => ({ startMs: row.start, value: row.value, ...sumsOf(row) }));
 }
 
 /**
@@ -250,16 +223,4 @@ function startSql(step: Step): string {
     case 'month':
       return "date_trunc('month', hour, 'Asia/Seoul')";
   }
-}
-
-export function sumsOf(row: RawSums | undefined): UsageSums {
-  return {
-    requests: row?.requests ?? 0n,
-    failures: row?.failures ?? 0n,
-    cost: row?.cost ?? 0n,
-    promptTokens: row?.prompt_tokens ?? 0n,
-    completionTokens: row?.completion_tokens ?? 0n,
-    reasoningTokens: row?.reasoning_tokens ?? 0n,
-    cachedTokens: row?.cached_tokens ?? 0n,
-  };
 }

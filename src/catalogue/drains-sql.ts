@@ -1,3 +1,4 @@
+import { column, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A candidate of a model, by its catalogue id and its label. */
@@ -6,27 +7,22 @@ export interface CandidateName {
   readonly candidate: string;
 }
 
+const drains = recordOf({
+  model: column<string>('model'),
+  candidate: column<string>('candidate'),
+  reason: column<string>('reason'),
+  atMs: column<number>('changed_at'),
+  by: column<string>('changed_by'),
+});
+
 /** A candidate that takes no new requests, and who decided that. */
-export interface Drain extends CandidateName {
-  readonly reason: string;
-  readonly atMs: number;
-  readonly by: string;
-}
+export type Drain = RowOf<typeof drains>;
 
 /** What one request wanted: to drain a candidate, or to resume it. */
 export interface DrainChange extends CandidateName {
   readonly drained: boolean;
   readonly reason: string;
   readonly idempotencyKey: string | null;
-}
-
-interface RawDrain {
-  readonly model: string;
-  readonly candidate: string;
-  readonly drained: boolean;
-  readonly reason: string;
-  readonly changed_at: number;
-  readonly changed_by: string;
 }
 
 /** An arbitrary constant: the advisory lock that lets one change of drains happen at a time. */
@@ -38,23 +34,24 @@ export async function lockDrains(sql: Sql): Promise<void> {
 }
 
 /** The candidates that are drained now. */
-export async function readDrains(sql: Sql): Promise<readonly Drain[]> {
-  const rows = await sql.query<RawDrain>(
-    `SELECT model, candidate, drained, reason, changed_at, changed_by FROM (
+export function readDrains(sql: Sql): Promise<readonly Drain[]> {
+  return drains.all(
+    sql,
+    `SELECT ${drains.columns} FROM (
        SELECT DISTINCT ON (model, candidate) * FROM candidate_drain WHERE is_change ORDER BY model, candidate, id DESC
      ) last WHERE drained ORDER BY model, candidate`,
   );
-  return rows.map(drainOf);
 }
 
 /** The drain of one candidate; null when it takes requests. */
-export async function findDrain(sql: Sql, { model, candidate }: CandidateName): Promise<Drain | null> {
-  const [last] = await sql.query<RawDrain>(
-    `SELECT model, candidate, drained, reason, changed_at, changed_by FROM candidate_drain
-     WHERE is_change AND model = $1 AND candidate = $2 ORDER BY id DESC LIMIT 1`,
+export function findDrain(sql: Sql, { model, candidate }: CandidateName): Promise<Drain | null> {
+  return drains.first(
+    sql,
+    `SELECT ${drains.columns} FROM (
+       SELECT * FROM candidate_drain WHERE is_change AND model = $1 AND candidate = $2 ORDER BY id DESC LIMIT 1
+     ) last WHERE drained`,
     [model, candidate],
   );
-  return last?.drained === true ? drainOf(last) : null;
 }
 
 /** The request that had this idempotency key, or null. */
@@ -62,7 +59,7 @@ export async function findDrainRequest(
   sql: Sql,
   idempotencyKey: string,
 ): Promise<Pick<DrainChange, 'model' | 'candidate' | 'drained' | 'reason'> | null> {
-  const [row] = await sql.query<RawDrain>(
+  const [row] = await sql.query<Omit<DrainChange, 'idempotencyKey'>>(
     'SELECT model, candidate, drained, reason FROM candidate_drain WHERE idempotency_key = $1',
     [idempotencyKey],
   );
@@ -89,8 +86,4 @@ export async function wasPublished(sql: Sql, { model, candidate }: CandidateName
     candidate,
   ]);
   return row !== undefined;
-}
-
-function drainOf({ model, candidate, reason, changed_at, changed_by }: RawDrain): Drain {
-  return { model, candidate, reason, atMs: changed_at, by: changed_by };
 }

@@ -1,6 +1,7 @@
 import type { StatedPrice } from '../config/config.ts';
-import { type Price, rateOfPico, type TokenRates } from '../money/price.ts';
+import { type Price, type Rate, rateOfPico, type TokenRates } from '../money/price.ts';
 import { priceTextSql } from '../store/digests.ts';
+import { type Column, column, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A published price. Never changed and never deleted: generations refer to it. */
@@ -11,24 +12,6 @@ export interface PriceVersion {
   readonly price: Price;
   readonly stated: StatedPrice;
   readonly publishedAtMs: number;
-}
-
-interface RawPrice {
-  id: bigint;
-  model: string;
-  candidate: string;
-  prompt: bigint;
-  completion: bigint;
-  request: bigint;
-  cache_read: bigint;
-  cache_write: bigint;
-  published_at: number;
-  currency: StatedPrice['currency'];
-  per: StatedPrice['per'];
-  stated: StatedAmounts;
-  usd_krw: string | null;
-  margin_percent: string | null;
-  facts_as_of: string | null;
 }
 
 /** What the column `stated` holds: what the file states, and the rates that have no column. */
@@ -42,21 +25,43 @@ interface MoreRates {
   readonly tiers?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-const columns =
-  'id, model, candidate, prompt, completion, request, cache_read, cache_write, published_at, currency, per, stated, usd_krw, margin_percent, facts_as_of';
+/** Pico-won. */
+function rate(sql: string): Column<Rate> {
+  return { sql, read: (value) => rateOfPico(value as bigint) };
+}
+
+const prices = recordOf({
+  id: number('id'),
+  model: column<string>('model'),
+  candidate: column<string>('candidate'),
+  prompt: rate('prompt'),
+  completion: rate('completion'),
+  request: rate('request'),
+  cacheRead: rate('cache_read'),
+  cacheWrite: rate('cache_write'),
+  publishedAtMs: column<number>('published_at'),
+  currency: column<StatedPrice['currency']>('currency'),
+  per: column<StatedPrice['per']>('per'),
+  amounts: column<StatedAmounts>('stated'),
+  usdKrw: column<string | null>('usd_krw'),
+  marginPercent: column<string | null>('margin_percent'),
+  factsAsOf: column<string | null>('facts_as_of'),
+});
 
 /** The latest version of every candidate of every model that ever had one. */
 export async function latestPrices(sql: Sql): Promise<readonly PriceVersion[]> {
-  const rows = await sql.query<RawPrice>(
-    `SELECT DISTINCT ON (model, candidate) ${columns} FROM price_version ORDER BY model, candidate, id DESC`,
+  const rows = await prices.all(
+    sql,
+    `SELECT DISTINCT ON (model, candidate) ${prices.columns} FROM price_version ORDER BY model, candidate, id DESC`,
   );
   return rows.map(versionOf);
 }
 
 /** The versions with these ids, in no order. */
 export async function readPrices(sql: Sql, ids: readonly number[]): Promise<readonly PriceVersion[]> {
-  const rows = await sql.query<RawPrice>(
-    `SELECT ${columns} FROM price_version WHERE id = ANY($1::bigint[])`,
+  const rows = await prices.all(
+    sql,
+    `SELECT ${prices.columns} FROM price_version WHERE id = ANY($1::bigint[])`,
     [ids],
   );
   return rows.map(versionOf);
@@ -64,8 +69,9 @@ export async function readPrices(sql: Sql, ids: readonly number[]): Promise<read
 
 /** Every version of one model or of all (null), oldest first. */
 export async function readPriceHistory(sql: Sql, model: string | null): Promise<readonly PriceVersion[]> {
-  const rows = await sql.query<RawPrice>(
-    `SELECT ${columns} FROM price_version WHERE $1::text IS NULL OR model = $1 ORDER BY id`,
+  const rows = await prices.all(
+    sql,
+    `SELECT ${prices.columns} FROM price_version WHERE $1::text IS NULL OR model = $1 ORDER BY id`,
     [model],
   );
   return rows.map(versionOf);
@@ -80,8 +86,9 @@ export async function readPricesBefore(
     limit,
   }: { readonly model: string | null; readonly beforeId: number | null; readonly limit: number },
 ): Promise<readonly PriceVersion[]> {
-  const rows = await sql.query<RawPrice>(
-    `SELECT ${columns} FROM price_version WHERE ($1::text IS NULL OR model = $1) AND ($2::bigint IS NULL OR id < $2)
+  const rows = await prices.all(
+    sql,
+    `SELECT ${prices.columns} FROM price_version WHERE ($1::text IS NULL OR model = $1) AND ($2::bigint IS NULL OR id < $2)
      ORDER BY id DESC LIMIT $3`,
     [model, beforeId, limit],
   );
@@ -96,19 +103,14 @@ export interface PublishedExchange {
 }
 
 /** The exchange rates of the published prices, the latest first; one a day for 27 years. */
-export async function readPublishedExchanges(sql: Sql): Promise<readonly PublishedExchange[]> {
-  const rows = await sql.query<{ usd_krw: string; margin_percent: string; published_at: number }>(
-    `SELECT usd_krw, margin_percent, published_at FROM (
+export function readPublishedExchanges(sql: Sql): Promise<readonly PublishedExchange[]> {
+  return sql.query(
+    `SELECT usd_krw AS "usdKrw", margin_percent AS "marginPercent", published_at AS "sinceMs" FROM (
        SELECT id, usd_krw, margin_percent, published_at,
               lag(ROW(usd_krw, margin_percent)) OVER (ORDER BY id) IS DISTINCT FROM ROW(usd_krw, margin_percent) AS is_new
        FROM price_version WHERE usd_krw IS NOT NULL
      ) v WHERE is_new ORDER BY id DESC LIMIT 10000`,
   );
-  return rows.map((row) => ({
-    usdKrw: row.usd_krw,
-    marginPercent: row.margin_percent,
-    sinceMs: row.published_at,
-  }));
 }
 
 /** The models that ever had a price. */
@@ -147,32 +149,26 @@ export async function insertPrice(
   return Number(row.id);
 }
 
-function versionOf(row: RawPrice): PriceVersion {
-  const { currency, per, stated } = row;
+function versionOf(row: RowOf<typeof prices>): PriceVersion {
+  const {
+    id,
+    model,
+    candidate,
+    publishedAtMs,
+    amounts,
+    currency,
+    per,
+    usdKrw,
+    marginPercent,
+    factsAsOf,
+    ...rates
+  } = row;
+  const { rates: more = {}, ...stated } = amounts;
   return {
-    id: Number(row.id),
-    model: row.model,
-    candidate: row.candidate,
-    price: {
-      prompt: rateOfPico(row.prompt),
-      completion: rateOfPico(row.completion),
-      request: rateOfPico(row.request),
-      cacheRead: rateOfPico(row.cache_read),
-      cacheWrite: rateOfPico(row.cache_write),
-      ...readMoreRates(stated.rates ?? {}),
-    },
-    stated: {
-      ...{ currency, per, ...withoutRates(stated) },
-      usdKrw: row.usd_krw,
-      marginPercent: row.margin_percent,
-      factsAsOf: row.facts_as_of,
-    },
-    publishedAtMs: row.published_at,
+    ...{ id, model, candidate, publishedAtMs },
+    price: { ...rates, ...readMoreRates(more) },
+    stated: { currency, per, ...stated, usdKrw, marginPercent, factsAsOf },
   };
-}
-
-function withoutRates({ rates: _, ...stated }: StatedAmounts): Omit<StatedAmounts, 'rates'> {
-  return stated;
 }
 
 function moreRatesOf({ cacheWrite1h, tiers }: Price): { readonly rates?: MoreRates } {

@@ -1,20 +1,23 @@
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** An app in one period (spec:api/18). */
-export interface AppRow {
-  readonly rank: number;
-  readonly appId: number;
-  readonly appName: string;
+const apps = recordOf({
+  rank: column<number>('r.rank'),
+  appId: number('r.app_id'),
+  appName: column<string>('r.app_name'),
   /** An integer of up to 30 digits. */
-  readonly totalTokens: string | null;
-  readonly totalRequests: number | null;
-  readonly url: string | null;
-  readonly description: string | null;
-  readonly category: string | null;
-  readonly subcategory: string | null;
+  totalTokens: column<string | null>('r.total_tokens'),
+  totalRequests: nullable(number('r.total_requests')),
+  url: column<string | null>('r.url'),
+  description: column<string | null>('r.description'),
+  category: column<string | null>('r.category'),
+  subcategory: column<string | null>('r.subcategory'),
   /** Null, and not 0, when the source states none. */
-  readonly growthPct: number | null;
-}
+  growthPct: column<number | null>('r.growth_pct'),
+});
+
+/** An app in one period (spec:api/18). */
+export type AppRow = RowOf<typeof apps>;
 
 /** One period of the app ranking. Days count from 1970-01-01. */
 export interface AppPeriod {
@@ -26,23 +29,6 @@ export interface AppPeriod {
   readonly rows: readonly AppRow[];
 }
 
-interface RawRow {
-  start_day: number;
-  end_day: number;
-  as_of: number;
-  synced_at: number;
-  rank: number;
-  app_id: bigint;
-  app_name: string;
-  total_tokens: string | null;
-  total_requests: bigint | null;
-  url: string | null;
-  description: string | null;
-  category: string | null;
-  subcategory: string | null;
-  growth_pct: number | null;
-}
-
 /**
  * The latest period that ends on or before a day, or the latest of all; null when there is none
  * (spec:api/18.2).
@@ -50,9 +36,9 @@ interface RawRow {
 export async function readAppPeriod(sql: Sql, throughDay: number | null): Promise<AppPeriod | null> {
   // One statement, so that a period that is being replaced is seen as it was before or as it is
   // after.
-  const rows = await sql.query<RawRow>(
-    `SELECT p.start_date - date '1970-01-01' AS start_day, p.end_date - date '1970-01-01' AS end_day, p.as_of, p.synced_at,
-            r.rank, r.app_id, r.app_name, r.total_tokens, r.total_requests, r.url, r.description, r.category, r.subcategory, r.growth_pct
+  const rows = await sql.query<Omit<AppPeriod, 'rows'>>(
+    `SELECT p.start_date - date '1970-01-01' AS "startDay", p.end_date - date '1970-01-01' AS "endDay", p.as_of AS "asOfMs", p.synced_at AS "syncedAtMs",
+            ${apps.columns}
      FROM app_ranking_period p JOIN app_ranking r ON r.end_date = p.end_date
      WHERE p.end_date = (SELECT max(end_date) FROM app_ranking_period
                          WHERE $1::int IS NULL OR end_date <= date '1970-01-01' + $1::int)
@@ -61,21 +47,20 @@ export async function readAppPeriod(sql: Sql, throughDay: number | null): Promis
   );
   const [first] = rows;
   if (first === undefined) return null;
-  const { start_day: startDay, end_day: endDay, as_of: asOfMs, synced_at: syncedAtMs } = first;
-  return { startDay, endDay, asOfMs, syncedAtMs, rows: rows.map(appRow) };
+  const { startDay, endDay, asOfMs, syncedAtMs } = first;
+  return { startDay, endDay, asOfMs, syncedAtMs, rows: rows.map((row) => apps.of(row)) };
 }
 
 /** The first and the last day of a period. */
 export type PeriodDays = Pick<AppPeriod, 'startDay' | 'endDay'>;
 
 /** The latest periods, the latest first. */
-export async function readAppPeriodDays(sql: Sql, limit: number): Promise<readonly PeriodDays[]> {
-  const rows = await sql.query<{ start_day: number; end_day: number }>(
-    `SELECT start_date - date '1970-01-01' AS start_day, end_date - date '1970-01-01' AS end_day
+export function readAppPeriodDays(sql: Sql, limit: number): Promise<readonly PeriodDays[]> {
+  return sql.query(
+    `SELECT start_date - date '1970-01-01' AS "startDay", end_date - date '1970-01-01' AS "endDay"
      FROM app_ranking_period ORDER BY end_date DESC LIMIT $1`,
     [limit],
   );
-  return rows.map(({ start_day: startDay, end_day: endDay }) => ({ startDay, endDay }));
 }
 
 /** Whether any period is stored. */
@@ -112,19 +97,4 @@ export async function replaceAppPeriod(sql: Sql, period: AppPeriod): Promise<voi
       rows.map((row) => row.growthPct),
     ],
   );
-}
-
-function appRow(raw: RawRow): AppRow {
-  return {
-    rank: raw.rank,
-    appId: Number(raw.app_id),
-    appName: raw.app_name,
-    totalTokens: raw.total_tokens,
-    totalRequests: raw.total_requests === null ? null : Number(raw.total_requests),
-    url: raw.url,
-    description: raw.description,
-    category: raw.category,
-    subcategory: raw.subcategory,
-    growthPct: raw.growth_pct,
-  };
 }

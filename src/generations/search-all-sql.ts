@@ -1,21 +1,24 @@
+import { column, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import { findInAnyAccount } from './any-account-sql.ts';
 import {
   type CreatedSpan,
   conditionsFrom,
   conditionValues,
-  type GenerationListing,
   type ListingFilter,
   listingColumns,
-  listingOf,
   lowestIdAt,
-  type RawListing,
 } from './search-sql.ts';
 
+const accounted = recordOf({
+  ...listingColumns,
+  account: column<{ readonly id: number; readonly name: string }>(
+    "json_build_object('id', a.id, 'name', a.name)",
+  ),
+});
+
 /** One request in a list of all accounts. */
-export interface AccountedListing extends GenerationListing {
-  readonly account: { readonly id: number; readonly name: string };
-}
+export type AccountedListing = RowOf<typeof accounted>;
 
 /** Half-open, of ids: 32 hex digits each. */
 export interface IdSpan {
@@ -39,7 +42,7 @@ function searchSql(spans: number): string {
   });
   return `
 WITH hit AS MATERIALIZED (SELECT account_id, id FROM (${parts.join(' UNION ALL ')}) h ORDER BY id DESC LIMIT $1)
-SELECT ${listingColumns}, g.account_id, a.name AS account_name
+SELECT ${accounted.columns}
 FROM hit JOIN generation g ON g.account_id = hit.account_id AND g.id = hit.id
 JOIN account a ON a.id = g.account_id
 LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = g.account_id ORDER BY g.id DESC`;
@@ -58,16 +61,12 @@ export async function searchAllGenerations(
   const found: AccountedListing[] = [];
   for (let at = 0; at < spans.length && found.length < limit; at += spansAtOnce) {
     const some = spans.slice(at, at + spansAtOnce);
-    const rows = await sql.query<RawListing & { account_id: bigint; account_name: string }>(
-      searchSql(some.length),
-      [
-        limit - found.length,
-        ...conditionValues(filter),
-        ...some.flatMap(({ fromId, toId }) => [fromId, toId]),
-      ],
-    );
-    for (const row of rows)
-      found.push({ ...listingOf(row), account: { id: Number(row.account_id), name: row.account_name } });
+    const rows = await accounted.all(sql, searchSql(some.length), [
+      limit - found.length,
+      ...conditionValues(filter),
+      ...some.flatMap(({ fromId, toId }) => [fromId, toId]),
+    ]);
+    found.push(...rows);
   }
   return found;
 }

@@ -1,37 +1,47 @@
+import { column, type RowOf, recordOf, uuid } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import type { GenerationDetail } from './generation.ts';
 
-/** One request in a list. */
-export interface GenerationListing {
+/** The members of a listing; `g` is the record, `k` its key. */
+export const listingColumns = {
   /** 32 hex digits. */
-  readonly uuid: string;
-  readonly createdAtMs: number;
-  readonly key: { readonly hash: string; readonly name: string; readonly label: string } | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly status: number;
-  readonly errorType: string | null;
-  readonly finishReason: string | null;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly cost: bigint;
-  readonly detail: Pick<
-    GenerationDetail,
-    | 'request_id'
-    | 'requested_models'
-    | 'latency_ms'
-    | 'generation_ms'
-    | 'streamed'
-    | 'cancelled'
-    | 'reasoning_tokens'
-    | 'cache_read_tokens'
-    | 'app'
-    | 'title'
-    | 'http_referer'
-    | 'user_agent'
-    | 'refusals'
-  >;
-}
+  uuid: uuid('g.id'),
+  createdAtMs: column<number>('g.created_at'),
+  key: column<{ readonly hash: string; readonly name: string; readonly label: string } | null>(
+    "CASE WHEN k.id IS NOT NULL THEN json_build_object('hash', encode(k.hash, 'hex'), 'name', k.name, 'label', k.label) END",
+  ),
+  model: column<string | null>('g.model'),
+  provider: column<string | null>('g.provider'),
+  status: column<number>('g.status'),
+  errorType: column<string | null>('g.error_type'),
+  finishReason: column<string | null>('g.finish_reason'),
+  promptTokens: column<number>('g.prompt_tokens'),
+  completionTokens: column<number>('g.completion_tokens'),
+  cost: column<bigint>('g.cost'),
+  detail:
+    column<
+      Pick<
+        GenerationDetail,
+        | 'request_id'
+        | 'requested_models'
+        | 'latency_ms'
+        | 'generation_ms'
+        | 'streamed'
+        | 'cancelled'
+        | 'reasoning_tokens'
+        | 'cache_read_tokens'
+        | 'app'
+        | 'title'
+        | 'http_referer'
+        | 'user_agent'
+        | 'refusals'
+      >
+    >('g.detail'),
+};
+const listings = recordOf(listingColumns);
+
+/** One request in a list. */
+export type GenerationListing = RowOf<typeof listings>;
 
 /**
  * What can be said of one record without its account and the span; null: anything, a list: any of
@@ -82,24 +92,6 @@ export interface GenerationPage {
 /** The most records that one page looks at, so that a rare match cannot make it slow. */
 const maxScanned = 50_000;
 
-/** One request in a list, as the database returns it. */
-export interface RawListing {
-  id: string;
-  created_at: number;
-  key_hash: Buffer | null;
-  key_name: string | null;
-  key_label: string | null;
-  model: string | null;
-  provider: string | null;
-  status: number;
-  error_type: string | null;
-  finish_reason: string | null;
-  prompt_tokens: number;
-  completion_tokens: number;
-  cost: bigint;
-  detail: GenerationListing['detail'];
-}
-
 /** The conditions of a filter and a span, whose values are the parameters from `$first`. */
 export function conditionsFrom(first: number): string {
   const at = (offset: number): string => `$${first + offset}`;
@@ -120,10 +112,6 @@ export function conditionValues(filter: ListingFilter & CreatedSpan): readonly u
   return [outcome, statuses, errorTypes, models, providers, finishReasons, fromMs, toMs];
 }
 
-/** The columns of a listing; `g` is the record, `k` its key. */
-export const listingColumns = `g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model,
-  g.provider, g.status, g.error_type, g.finish_reason, g.prompt_tokens, g.completion_tokens, g.cost, g.detail`;
-
 /** The scan ends with the last hit that is needed. */
 const search = `
 WITH hit AS MATERIALIZED (
@@ -133,7 +121,7 @@ WITH hit AS MATERIALIZED (
   WHERE ($6::bytea[] IS NULL OR key_id = ANY (ARRAY(SELECT id FROM api_key WHERE hash = ANY ($6) AND account_id = $1)))
     AND ($7::bigint[] IS NULL OR app_id = ANY ($7)) AND ${conditionsFrom(8)}
   ORDER BY id DESC LIMIT $4)
-SELECT ${listingColumns}
+SELECT ${listings.columns}
 FROM hit JOIN generation g ON g.account_id = $1 AND g.id = hit.id
 LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1 ORDER BY g.id DESC`;
 
@@ -153,7 +141,7 @@ export async function searchGenerations(
     lowestIdAt((filter.fromMs ?? 0) - arrivalMs),
     before ?? (filter.toMs === null ? highestId : lowestIdAt(filter.toMs)),
   ];
-  const rows = await sql.query<RawListing>(search, [
+  const rows = await listings.all(sql, search, [
     ...span,
     limit + 1,
     maxScanned,
@@ -161,7 +149,7 @@ export async function searchGenerations(
     filter.appIds,
     ...conditionValues(filter),
   ]);
-  const items = rows.slice(0, limit).map(listingOf);
+  const items = rows.slice(0, limit);
   if (rows.length > limit) return { items, next: items.at(-1)?.uuid ?? null };
   const [last] = await sql.query<{ id: string }>(
     `SELECT id FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid
@@ -195,12 +183,12 @@ export async function readListings(
   uuids: readonly string[],
 ): Promise<readonly GenerationListing[]> {
   if (uuids.length === 0) return [];
-  const rows = await sql.query<RawListing>(
-    `SELECT ${listingColumns} FROM generation g LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1
+  return listings.all(
+    sql,
+    `SELECT ${listings.columns} FROM generation g LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1
      WHERE g.account_id = $1 AND g.id = ANY ($2::uuid[]) ORDER BY g.id`,
     [accountId, uuids],
   );
-  return rows.map(listingOf);
 }
 
 /** Whether a record passes the filter of a search; the span is not looked at. */
@@ -243,22 +231,3 @@ export function lowestIdAt(epochMs: number): string {
 }
 
 const highestId = 'f'.repeat(32);
-
-/** One request in a list. */
-export function listingOf(row: RawListing): GenerationListing {
-  const { key_hash: hash, key_name: name, key_label: label } = row;
-  return {
-    uuid: row.id.replaceAll('-', ''),
-    createdAtMs: row.created_at,
-    key: hash === null ? null : { hash: hash.toString('hex'), name: name ?? '', label: label ?? '' },
-    model: row.model,
-    provider: row.provider,
-    status: row.status,
-    errorType: row.error_type,
-    finishReason: row.finish_reason,
-    promptTokens: row.prompt_tokens,
-    completionTokens: row.completion_tokens,
-    cost: row.cost,
-    detail: row.detail,
-  };
-}

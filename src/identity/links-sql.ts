@@ -1,3 +1,4 @@
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
 /**
@@ -6,31 +7,22 @@ import type { Sql } from '../store/sql.ts';
  */
 export type LinkPurpose = 'invitation' | 'reset' | 'account' | 'console';
 
-/** A valid link. */
-export interface Link {
-  readonly purpose: LinkPurpose;
-  readonly accountId: number | null;
-  readonly ownerId: number | null;
-  readonly operatorId: number | null;
+const links = recordOf({
+  purpose: column<LinkPurpose>('purpose'),
+  accountId: nullable(number('account_id')),
+  ownerId: nullable(number('owner_id')),
+  operatorId: nullable(number('operator_id')),
   /** The address that the operator stated; null: the owner states it. */
-  readonly email: string | null;
-  readonly expiresAtMs: number;
-}
+  email: column<string | null>('email'),
+  expiresAtMs: column<number>('expires_at'),
+});
+
+/** A valid link. */
+export type Link = RowOf<typeof links>;
 
 /** What a link is stored with; absent members are null. */
 export type LinkTarget = Pick<Link, 'purpose'> &
   Partial<Pick<Link, 'accountId' | 'ownerId' | 'operatorId' | 'email'>>;
-
-interface RawLink {
-  purpose: LinkPurpose;
-  account_id: bigint | null;
-  owner_id: bigint | null;
-  operator_id: bigint | null;
-  email: string | null;
-  expires_at: number;
-}
-
-const linkColumns = 'purpose, account_id, owner_id, operator_id, email, expires_at';
 
 /** Stores a link by the hash of its token. */
 export async function insertLink(
@@ -58,28 +50,28 @@ export async function insertLink(
 }
 
 /** A link that is neither used nor expired; null otherwise. */
-export async function findLink(sql: Sql, hash: Buffer, nowMs: number): Promise<Link | null> {
-  const [row] = await sql.query<RawLink>(
-    `SELECT ${linkColumns} FROM one_time_link WHERE token_hash = $1 AND used_at IS NULL AND expires_at > to_timestamp($2::float8 / 1000)`,
+export function findLink(sql: Sql, hash: Buffer, nowMs: number): Promise<Link | null> {
+  return links.first(
+    sql,
+    `SELECT ${links.columns} FROM one_time_link WHERE token_hash = $1 AND used_at IS NULL AND expires_at > to_timestamp($2::float8 / 1000)`,
     [hash, nowMs],
   );
-  return row === undefined ? null : linkOf(row);
 }
 
 /** Marks a link of one of these purposes as used; null when it is unknown, used or expired. */
-export async function markLinkUsed(
+export function markLinkUsed(
   sql: Sql,
   hash: Buffer,
   purposes: readonly LinkPurpose[],
   nowMs: number,
 ): Promise<Link | null> {
-  const [row] = await sql.query<RawLink>(
+  return links.first(
+    sql,
     `UPDATE one_time_link SET used_at = to_timestamp($2::float8 / 1000)
      WHERE token_hash = $1 AND used_at IS NULL AND expires_at > to_timestamp($2::float8 / 1000) AND purpose = ANY ($3)
-     RETURNING ${linkColumns}`,
+     RETURNING ${links.columns}`,
     [hash, nowMs, purposes],
   );
-  return row === undefined ? null : linkOf(row);
 }
 
 /** Deletes the links that have expired. */
@@ -103,16 +95,4 @@ export async function deleteLinksOfAccount(sql: Sql, accountId: number): Promise
 /** Whether there is an account with this id. */
 export async function accountExists(sql: Sql, accountId: number): Promise<boolean> {
   return (await sql.query('SELECT FROM account WHERE id = $1', [accountId])).length > 0;
-}
-
-function linkOf(row: RawLink): Link {
-  const id = (value: bigint | null): number | null => (value === null ? null : Number(value));
-  return {
-    purpose: row.purpose,
-    accountId: id(row.account_id),
-    ownerId: id(row.owner_id),
-    operatorId: id(row.operator_id),
-    email: row.email,
-    expiresAtMs: row.expires_at,
-  };
 }

@@ -1,22 +1,18 @@
+import { column, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import type { OperatorRole } from './audit.ts';
 
+const operators = recordOf({
+  operatorId: number('id'),
+  name: column<string>('name'),
+  role: column<OperatorRole>('role'),
+  createdAtMs: column<number>('created_at'),
+});
+
 /** An operator of the console. */
-export interface Operator {
-  readonly operatorId: number;
-  readonly name: string;
-  readonly role: OperatorRole;
-  readonly createdAtMs: number;
-}
+export type Operator = RowOf<typeof operators>;
 
-interface RawOperator {
-  id: bigint;
-  name: string;
-  role: OperatorRole;
-  created_at: number;
-}
-
-const selectOperator = 'SELECT id, name, role, created_at FROM operator WHERE removed_at IS NULL';
+const selectOperator = `SELECT ${operators.columns} FROM operator WHERE removed_at IS NULL`;
 /** An arbitrary constant: the advisory lock for acts that count administrators. */
 const operatorLock = 7_236_482_623;
 
@@ -26,14 +22,13 @@ export async function lockOperators(sql: Sql): Promise<void> {
 }
 
 /** Every operator, oldest first. */
-export async function listOperators(sql: Sql): Promise<readonly Operator[]> {
-  return (await sql.query<RawOperator>(`${selectOperator} ORDER BY id`)).map(operatorOf);
+export function listOperators(sql: Sql): Promise<readonly Operator[]> {
+  return operators.all(sql, `${selectOperator} ORDER BY id`);
 }
 
 /** The operator of this name, in any case; null when there is none. */
-export async function findOperator(sql: Sql, name: string): Promise<Operator | null> {
-  const [row] = await sql.query<RawOperator>(`${selectOperator} AND name_key = $1`, [keyOf(name)]);
-  return row === undefined ? null : operatorOf(row);
+export function findOperator(sql: Sql, name: string): Promise<Operator | null> {
+  return operators.first(sql, `${selectOperator} AND name_key = $1`, [keyOf(name)]);
 }
 
 /** Whether there are two administrators or more. */
@@ -46,13 +41,14 @@ export async function insertOperator(
   sql: Sql,
   { name, role, createdAtMs }: Omit<Operator, 'operatorId'>,
 ): Promise<Operator> {
-  const [row] = await sql.query<RawOperator>(
+  const operator = await operators.first(
+    sql,
     `INSERT INTO operator (name, name_key, role, created_at) VALUES ($1, $2, $3, to_timestamp($4::float8 / 1000))
-     RETURNING id, name, role, created_at`,
+     RETURNING ${operators.columns}`,
     [name, keyOf(name), role, createdAtMs],
   );
-  if (row === undefined) throw new Error('INSERT INTO operator returned no row');
-  return operatorOf(row);
+  if (operator === null) throw new Error('INSERT INTO operator returned no row');
+  return operator;
 }
 
 /** Marks an operator as removed; the audit log still refers to it. */
@@ -70,8 +66,4 @@ export async function setOperatorRole(sql: Sql, operatorId: number, role: Operat
 
 function keyOf(name: string): string {
   return name.normalize('NFC').toLowerCase();
-}
-
-function operatorOf(row: RawOperator): Operator {
-  return { operatorId: Number(row.id), name: row.name, role: row.role, createdAtMs: row.created_at };
 }

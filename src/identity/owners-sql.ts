@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { column, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Email } from './email.ts';
 
@@ -8,48 +9,29 @@ export interface Preferences {
   readonly theme?: 'system' | 'light' | 'dark';
 }
 
-/** A person who signs in for an account. */
-export interface Owner {
-  readonly ownerId: number;
-  readonly accountId: number;
-  readonly email: string;
+const owners = recordOf({
+  ownerId: number('id'),
+  accountId: number('account_id'),
+  email: column<string>('email'),
   /** Whether an operator or the OpenID provider confirmed the address. */
-  readonly emailVerified: boolean;
-  readonly name: string | null;
-  readonly passwordSetAtMs: number | null;
-  readonly totpEnabledAtMs: number | null;
-  readonly preferences: Preferences;
-  readonly createdAtMs: number;
-}
+  emailVerified: column<boolean>('email_verified'),
+  name: column<string | null>('name'),
+  passwordSetAtMs: column<number | null>('password_set_at'),
+  totpEnabledAtMs: column<number | null>('totp_enabled_at'),
+  preferences: column<Preferences>('preferences'),
+  createdAtMs: column<number>('created_at'),
+  password: column<string | null>('password'),
+  webauthnId: column<Buffer>('webauthn_id'),
+  totpSecret: column<Buffer | null>('totp_secret'),
+  totpStep: number('totp_step'),
+});
 
 /** An owner with its credentials, which do not leave this room. */
-export interface OwnerCredentials extends Owner {
-  readonly password: string | null;
-  readonly webauthnId: Buffer;
-  readonly totpSecret: Buffer | null;
-  readonly totpStep: number;
-}
+export type OwnerCredentials = RowOf<typeof owners>;
+/** A person who signs in for an account. */
+export type Owner = Omit<OwnerCredentials, 'password' | 'webauthnId' | 'totpSecret' | 'totpStep'>;
 
-interface RawOwner {
-  id: bigint;
-  account_id: bigint;
-  email: string;
-  email_verified: boolean;
-  name: string | null;
-  password: string | null;
-  password_set_at: number | null;
-  webauthn_id: Buffer;
-  totp_secret: Buffer | null;
-  totp_enabled_at: number | null;
-  totp_step: bigint;
-  preferences: Preferences;
-  created_at: number;
-}
-
-const selectOwner = `
-SELECT id, account_id, email, email_verified, name, password, password_set_at, webauthn_id, totp_secret, totp_enabled_at, totp_step,
-       preferences, created_at
-FROM owner`;
+const selectOwner = `SELECT ${owners.columns} FROM owner`;
 
 /**
  * Stores an owner and returns its id; a second one with the address, or of the account, is a
@@ -86,27 +68,24 @@ export async function insertOwner(
 }
 
 /** The owner with this address, or null. */
-export async function findOwnerByEmail(sql: Sql, { key }: Email): Promise<OwnerCredentials | null> {
-  const [row] = await sql.query<RawOwner>(`${selectOwner} WHERE email_key = $1`, [key]);
-  return row === undefined ? null : credentialsOf(row);
+export function findOwnerByEmail(sql: Sql, { key }: Email): Promise<OwnerCredentials | null> {
+  return owners.first(sql, `${selectOwner} WHERE email_key = $1`, [key]);
 }
 
 /** The owner with this id, or null. */
-export async function findOwner(sql: Sql, ownerId: number): Promise<OwnerCredentials | null> {
-  const [row] = await sql.query<RawOwner>(`${selectOwner} WHERE id = $1`, [ownerId]);
-  return row === undefined ? null : credentialsOf(row);
+export function findOwner(sql: Sql, ownerId: number): Promise<OwnerCredentials | null> {
+  return owners.first(sql, `${selectOwner} WHERE id = $1`, [ownerId]);
 }
 
 /** The same; until the transaction ends no other changes it. */
-export async function lockOwner(sql: Sql, ownerId: number): Promise<OwnerCredentials | null> {
-  const [row] = await sql.query<RawOwner>(`${selectOwner} WHERE id = $1 FOR UPDATE`, [ownerId]);
-  return row === undefined ? null : credentialsOf(row);
+export function lockOwner(sql: Sql, ownerId: number): Promise<OwnerCredentials | null> {
+  return owners.first(sql, `${selectOwner} WHERE id = $1 FOR UPDATE`, [ownerId]);
 }
 
 /** The owner of an account, or null. */
 export async function findOwnerOfAccount(sql: Sql, accountId: number): Promise<Owner | null> {
-  const [row] = await sql.query<RawOwner>(`${selectOwner} WHERE account_id = $1`, [accountId]);
-  return row === undefined ? null : ownerOf(credentialsOf(row));
+  const owner = await owners.first(sql, `${selectOwner} WHERE account_id = $1`, [accountId]);
+  return owner === null ? null : ownerOf(owner);
 }
 
 /** Sets the password of an owner. */
@@ -131,13 +110,13 @@ export async function updateProfile(
   ownerId: number,
   change: { readonly name?: string | null; readonly preferences?: Preferences },
 ): Promise<Owner | null> {
-  const [row] = await sql.query<RawOwner>(
+  const owner = await owners.first(
+    sql,
     `UPDATE owner SET name = CASE WHEN $2 THEN $3 ELSE name END, preferences = preferences || $4::jsonb WHERE id = $1
-     RETURNING id, account_id, email, email_verified, name, password, password_set_at, webauthn_id, totp_secret, totp_enabled_at,
-               totp_step, preferences, created_at`,
+     RETURNING ${owners.columns}`,
     [ownerId, change.name !== undefined, change.name ?? null, JSON.stringify(change.preferences ?? {})],
   );
-  return row === undefined ? null : ownerOf(credentialsOf(row));
+  return owner === null ? null : ownerOf(owner);
 }
 
 /** Marks the address of an owner as confirmed. */
@@ -155,22 +134,4 @@ export function ownerOf(credentials: OwnerCredentials): Owner {
     ...owner
   } = credentials;
   return owner;
-}
-
-function credentialsOf(row: RawOwner): OwnerCredentials {
-  return {
-    ownerId: Number(row.id),
-    accountId: Number(row.account_id),
-    email: row.email,
-    emailVerified: row.email_verified,
-    name: row.name,
-    password: row.password,
-    passwordSetAtMs: row.password_set_at,
-    webauthnId: row.webauthn_id,
-    totpSecret: row.totp_secret,
-    totpEnabledAtMs: row.totp_enabled_at,
-    totpStep: Number(row.totp_step),
-    preferences: row.preferences,
-    createdAtMs: row.created_at,
-  };
 }

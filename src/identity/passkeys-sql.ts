@@ -1,34 +1,23 @@
 import type { AuthenticatorTransport } from '@simplewebauthn/server';
+import { column, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** A passkey of an owner, for its list. */
-export interface PasskeyRow {
-  readonly passkeyId: number;
-  readonly name: string;
-  readonly createdAtMs: number;
-  readonly lastUsedAtMs: number | null;
-}
+const passkeys = recordOf({
+  passkeyId: number('id'),
+  name: column<string>('name'),
+  createdAtMs: column<number>('created_at'),
+  lastUsedAtMs: column<number | null>('last_used_at'),
+  credentialId: column<Buffer>('credential_id'),
+  ownerId: number('owner_id'),
+  publicKey: column<Buffer>('public_key'),
+  signCount: number('sign_count'),
+  transports: column<readonly AuthenticatorTransport[]>('transports'),
+});
 
 /** A passkey as stored. */
-export interface Passkey extends PasskeyRow {
-  readonly credentialId: Buffer;
-  readonly ownerId: number;
-  readonly publicKey: Buffer;
-  readonly signCount: number;
-  readonly transports: readonly AuthenticatorTransport[];
-}
-
-interface RawPasskey {
-  credential_id: Buffer;
-  id: bigint;
-  owner_id: bigint;
-  public_key: Buffer;
-  sign_count: bigint;
-  transports: AuthenticatorTransport[];
-  name: string;
-  created_at: number;
-  last_used_at: number | null;
-}
+export type Passkey = RowOf<typeof passkeys>;
+/** A passkey of an owner, for its list. */
+export type PasskeyRow = Pick<Passkey, 'passkeyId' | 'name' | 'createdAtMs' | 'lastUsedAtMs'>;
 
 /** Stores a passkey; a second one with the credential is a duplicate. */
 export async function insertPasskey(
@@ -37,9 +26,10 @@ export async function insertPasskey(
     readonly transports: readonly string[];
   },
 ): Promise<Passkey> {
-  const [row] = await sql.query<RawPasskey>(
+  const stored = await passkeys.first(
+    sql,
     `INSERT INTO passkey (credential_id, owner_id, public_key, sign_count, transports, name, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000)) RETURNING *`,
+     VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000)) RETURNING ${passkeys.columns}`,
     [
       passkey.credentialId,
       passkey.ownerId,
@@ -50,22 +40,22 @@ export async function insertPasskey(
       passkey.createdAtMs,
     ],
   );
-  if (row === undefined) throw new Error('INSERT INTO passkey returned no row');
-  return passkeyOf(row);
+  if (stored === null) throw new Error('INSERT INTO passkey returned no row');
+  return stored;
 }
 
 /** The passkey with this credential, or null. */
-export async function findPasskey(sql: Sql, credentialId: Buffer): Promise<Passkey | null> {
-  const [row] = await sql.query<RawPasskey>('SELECT * FROM passkey WHERE credential_id = $1', [credentialId]);
-  return row === undefined ? null : passkeyOf(row);
+export function findPasskey(sql: Sql, credentialId: Buffer): Promise<Passkey | null> {
+  return passkeys.first(sql, `SELECT ${passkeys.columns} FROM passkey WHERE credential_id = $1`, [
+    credentialId,
+  ]);
 }
 
 /** The passkeys of an owner, oldest first. */
-export async function listPasskeys(sql: Sql, ownerId: number): Promise<readonly Passkey[]> {
-  const rows = await sql.query<RawPasskey>('SELECT * FROM passkey WHERE owner_id = $1 ORDER BY id', [
+export function listPasskeys(sql: Sql, ownerId: number): Promise<readonly Passkey[]> {
+  return passkeys.all(sql, `SELECT ${passkeys.columns} FROM passkey WHERE owner_id = $1 ORDER BY id`, [
     ownerId,
   ]);
-  return rows.map(passkeyOf);
 }
 
 /** Records a use; false when another use was recorded since the passkey was read. */
@@ -90,18 +80,4 @@ export async function deletePasskey(sql: Sql, ownerId: number, passkeyId: number
     ownerId,
   ]);
   return rows.length > 0;
-}
-
-function passkeyOf(row: RawPasskey): Passkey {
-  return {
-    passkeyId: Number(row.id),
-    name: row.name,
-    createdAtMs: row.created_at,
-    lastUsedAtMs: row.last_used_at,
-    credentialId: row.credential_id,
-    ownerId: Number(row.owner_id),
-    publicKey: row.public_key,
-    signCount: Number(row.sign_count),
-    transports: row.transports,
-  };
 }

@@ -1,3 +1,4 @@
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import type { OperatorRole } from './audit.ts';
 
@@ -14,27 +15,34 @@ export type SessionOwner =
     }
   | { readonly kind: 'operator'; readonly operatorId: number };
 
-/** A session as stored. */
-export interface SessionRow {
-  readonly sessionId: string;
-  readonly accountId: number | null;
-  readonly ownerId: number | null;
-  readonly operator: {
+/** A key that is no longer accepted, its account's suspension included, ends the sessions that it opened. */
+const sessions = recordOf({
+  sessionId: column<string>('s.id::text'),
+  accountId: nullable(number('s.account_id')),
+  ownerId: nullable(number('s.owner_id')),
+  operator: column<{
     readonly operatorId: number;
     readonly name: string;
     readonly role: OperatorRole;
-  } | null;
-  readonly via: SignInWay;
-  readonly address: string;
-  readonly userAgent: string;
-  readonly createdAtMs: number;
-  readonly lastSeenAtMs: number;
-  readonly expiresAtMs: number;
+  } | null>(
+    "CASE WHEN o.id IS NOT NULL THEN json_build_object('operatorId', o.id, 'name', o.name, 'role', o.role) END",
+  ),
+  via: column<SignInWay>('s.via'),
+  address: column<string>('s.address'),
+  userAgent: column<string>('s.user_agent'),
+  createdAtMs: column<number>('s.created_at'),
+  lastSeenAtMs: column<number>('s.last_seen_at'),
+  expiresAtMs: column<number>('s.expires_at'),
   /** Whether the owner, operator or key that it belongs to still exists and may sign in. */
-  readonly isValid: boolean;
+  isValid:
+    column<boolean>(`(s.operator_id IS NULL OR o.id IS NOT NULL) AND (s.owner_id IS NULL OR w.id IS NOT NULL) AND (s.key_id IS NULL OR (
+         k.revoked_at IS NULL AND NOT k.user_disabled AND NOT k.admin_suspended AND ka.suspended_at IS NULL)) IS TRUE`),
   /** When the key that opened it expires; null: never, or none did. */
-  readonly keyExpiresAtMs: number | null;
-}
+  keyExpiresAtMs: column<number | null>('k.expires_at'),
+});
+
+/** A session as stored. */
+export type SessionRow = RowOf<typeof sessions>;
 
 /**
  * Which sessions a caller may see and end: an owner's own and those of the account without an
@@ -46,29 +54,8 @@ export type SessionScope =
   | { readonly kind: 'operator'; readonly operatorId: number }
   | { readonly kind: 'all' };
 
-interface RawSession {
-  id: bigint;
-  account_id: bigint | null;
-  owner_id: bigint | null;
-  operator_id: bigint | null;
-  operator_name: string | null;
-  operator_role: OperatorRole | null;
-  via: SignInWay;
-  address: string;
-  user_agent: string;
-  created_at: number;
-  last_seen_at: number;
-  expires_at: number;
-  is_valid: boolean;
-  key_expires_at: number | null;
-}
-
-/** A key that is no longer accepted, its account's suspension included, ends the sessions that it opened. */
 const selectSession = `
-SELECT s.id, s.account_id, s.owner_id, s.operator_id, o.name AS operator_name, o.role AS operator_role, s.via, s.address, s.user_agent,
-       s.created_at, s.last_seen_at, s.expires_at,
-       (s.operator_id IS NULL OR o.id IS NOT NULL) AND (s.owner_id IS NULL OR w.id IS NOT NULL) AND (s.key_id IS NULL OR (
-         k.revoked_at IS NULL AND NOT k.user_disabled AND NOT k.admin_suspended AND ka.suspended_at IS NULL)) IS TRUE AS is_valid, k.expires_at AS key_expires_at
+SELECT ${sessions.columns}
 FROM page_session s
 LEFT JOIN operator o ON o.id = s.operator_id AND o.removed_at IS NULL
 LEFT JOIN owner w ON w.id = s.owner_id AND w.account_id = s.account_id
@@ -115,19 +102,18 @@ export async function insertSession(
 }
 
 /** The session with this token, whatever its state; null when there is none. */
-export async function findSessionByHash(sql: Sql, hash: Buffer): Promise<SessionRow | null> {
-  const [row] = await sql.query<RawSession>(`${selectSession} WHERE s.token_hash = $1`, [hash]);
-  return row === undefined ? null : sessionRowOf(row);
+export function findSessionByHash(sql: Sql, hash: Buffer): Promise<SessionRow | null> {
+  return sessions.first(sql, `${selectSession} WHERE s.token_hash = $1`, [hash]);
 }
 
 /** The sessions of a scope, the latest first, in any state. */
-export async function listSessions(sql: Sql, scope: SessionScope): Promise<readonly SessionRow[]> {
+export function listSessions(sql: Sql, scope: SessionScope): Promise<readonly SessionRow[]> {
   const { condition, values } = within(scope, 1);
-  const rows = await sql.query<RawSession>(
+  return sessions.all(
+    sql,
     `${selectSession} WHERE ${condition} ORDER BY s.last_seen_at DESC, s.id DESC LIMIT ${maxListed}`,
     values,
   );
-  return rows.map(sessionRowOf);
 }
 
 /** Writes that a session was used, unless another request wrote it after `unlessAfterMs`. */
@@ -203,25 +189,4 @@ function within(
         values: [scope.accountId, scope.ownerId],
       };
   }
-}
-
-function sessionRowOf(row: RawSession): SessionRow {
-  const { operator_id: operatorId, operator_name: name, operator_role: role } = row;
-  return {
-    sessionId: String(row.id),
-    accountId: row.account_id === null ? null : Number(row.account_id),
-    ownerId: row.owner_id === null ? null : Number(row.owner_id),
-    operator:
-      operatorId === null || name === null || role === null
-        ? null
-        : { operatorId: Number(operatorId), name, role },
-    via: row.via,
-    address: row.address,
-    userAgent: row.user_agent,
-    createdAtMs: row.created_at,
-    lastSeenAtMs: row.last_seen_at,
-    expiresAtMs: row.expires_at,
-    isValid: row.is_valid,
-    keyExpiresAtMs: row.key_expires_at,
-  };
 }

@@ -1,5 +1,6 @@
 import type { KeyHash, KeyKind } from '../ids/api-key.ts';
 import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
+import { column, hex, nullable, number, numeric, placeIn, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import {
   isoDay,
@@ -10,23 +11,33 @@ import {
   seoulDayStartMs,
 } from '../time/period.ts';
 
+const kinds: readonly KeyKind[] = ['inference', 'management'];
+
+/** A key of a suspended account is suspended too; lifting its own suspension does not lift that. */
+const isSuspended = '(k.admin_suspended OR a.suspended_at IS NOT NULL)';
+
+/** The members of a key, of `keysWithAccounts`. */
+export const keyColumns = {
+  id: number('k.id'),
+  hash: hex<KeyHash>('k.hash'),
+  accountId: number('k.account_id'),
+  kind: placeIn(kinds, 'k.kind', 1),
+  name: column<string>('k.name'),
+  label: column<string>('k.label'),
+  userDisabled: column<boolean>('k.user_disabled'),
+  adminSuspended: column<boolean>(isSuspended),
+  revokedAtMs: column<number | null>('k.revoked_at'),
+  expiresAtMs: column<number | null>('k.expires_at'),
+  /** A numeric: 10^15 won are more micro-won than a bigint of the database can hold. */
+  limitMicro: nullable(numeric('k.limit_micro')),
+  limitReset: placeIn<LimitReset>(limitResets, 'k.limit_reset', 0),
+  createdAtMs: column<number>('k.created_at'),
+  updatedAtMs: column<number | null>('k.updated_at'),
+};
+const keys = recordOf(keyColumns);
+
 /** One API key as stored; amounts in micro-won, instants in epoch milliseconds. */
-export interface KeyRow {
-  readonly id: number;
-  readonly hash: KeyHash;
-  readonly accountId: number;
-  readonly kind: KeyKind;
-  readonly name: string;
-  readonly label: string;
-  readonly userDisabled: boolean;
-  readonly adminSuspended: boolean;
-  readonly revokedAtMs: number | null;
-  readonly expiresAtMs: number | null;
-  readonly limitMicro: bigint | null;
-  readonly limitReset: LimitReset;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number | null;
-}
+export type KeyRow = RowOf<typeof keys>;
 
 /** What a key spent in the periods that contain one Seoul day, micro-won. */
 export interface KeySpendRow {
@@ -37,47 +48,22 @@ export interface KeySpendRow {
 }
 
 /** The members of a new key that are stated; the rest has its default. */
-export interface NewKeyRow {
-  readonly hash: KeyHash;
-  readonly accountId: number;
-  readonly kind: KeyKind;
-  readonly name: string;
-  readonly label: string;
-  readonly limitMicro: bigint | null;
-  readonly limitReset: LimitReset;
-  readonly expiresAtMs: number | null;
-  readonly createdAtMs: number;
-}
+export type NewKeyRow = Pick<
+  KeyRow,
+  | 'hash'
+  | 'accountId'
+  | 'kind'
+  | 'name'
+  | 'label'
+  | 'limitMicro'
+  | 'limitReset'
+  | 'expiresAtMs'
+  | 'createdAtMs'
+>;
 
-const kinds: readonly KeyKind[] = ['inference', 'management'];
-
-/** A key as the database returns it. */
-export interface RawKey {
-  id: bigint;
-  hash: Buffer;
-  account_id: bigint;
-  kind: number;
-  name: string;
-  label: string;
-  user_disabled: boolean;
-  admin_suspended: boolean;
-  revoked_at: number | null;
-  expires_at: number | null;
-  /** A numeric, which arrives as text: 10^15 won are more micro-won than a bigint can hold. */
-  limit_micro: string | null;
-  limit_reset: number;
-  created_at: number;
-  updated_at: number | null;
-}
-
-/** A key of a suspended account is suspended too; lifting its own suspension does not lift that. */
-const isSuspended = '(k.admin_suspended OR a.suspended_at IS NOT NULL)';
-/** The columns of `RawKey`. */
-export const keyColumns = `k.id, k.hash, k.account_id, k.kind, k.name, k.label, k.user_disabled, ${isSuspended} AS admin_suspended,
-  k.revoked_at, k.expires_at, k.limit_micro, k.limit_reset, k.created_at, k.updated_at`;
 /** Keys with their accounts. A subquery on the account would need all shards of an engine that has several. */
 export const keysWithAccounts = 'api_key k JOIN account a ON a.id = k.account_id';
-const selectKey = `SELECT ${keyColumns} FROM ${keysWithAccounts}`;
+const selectKey = `SELECT ${keys.columns} FROM ${keysWithAccounts}`;
 
 /** Stores a key and its entry in the directory, in the caller's transaction; returns its id. */
 export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
@@ -134,27 +120,19 @@ export async function findKeyByHash(sql: Sql, hash: KeyHash): Promise<KeyRow | n
 }
 
 /** The key at this place, whatever its state; null when there is none. */
-export async function findKeyAt(sql: Sql, { accountId, id }: KeyPlace): Promise<KeyRow | null> {
-  const [row] = await sql.query<RawKey>(`${selectKey} WHERE k.account_id = $1 AND k.id = $2`, [
-    accountId,
-    id,
-  ]);
-  return row === undefined ? null : keyOf(row);
+export function findKeyAt(sql: Sql, { accountId, id }: KeyPlace): Promise<KeyRow | null> {
+  return keys.first(sql, `${selectKey} WHERE k.account_id = $1 AND k.id = $2`, [accountId, id]);
 }
+
+const places = recordOf({ accountId: number('account_id'), id: number('key_id') });
+const selectPlace = `SELECT ${places.columns} FROM key_directory`;
 
 /** The account of a key and its id there. */
-export interface KeyPlace {
-  readonly accountId: number;
-  readonly id: number;
-}
+export type KeyPlace = RowOf<typeof places>;
 
 /** Where the key with this hash is; null when there is none. */
-export async function placeOfKey(sql: Sql, hash: KeyHash): Promise<KeyPlace | null> {
-  const [row] = await sql.query<{ account_id: bigint; key_id: bigint }>(
-    'SELECT account_id, key_id FROM key_directory WHERE hash = $1',
-    [Buffer.from(hash, 'hex')],
-  );
-  return row === undefined ? null : { accountId: Number(row.account_id), id: Number(row.key_id) };
+export function placeOfKey(sql: Sql, hash: KeyHash): Promise<KeyPlace | null> {
+  return places.first(sql, `${selectPlace} WHERE hash = $1`, [Buffer.from(hash, 'hex')]);
 }
 
 /** The key with this id, whatever its state; null when there is none. */
@@ -168,32 +146,22 @@ export async function findKeysById(sql: Sql, ids: readonly number[]): Promise<re
 }
 
 /** Where the keys with these ids are; those that do not exist are left out. */
-export async function placesOfKeys(sql: Sql, ids: readonly number[]): Promise<readonly KeyPlace[]> {
-  const rows = await sql.query<{ account_id: bigint; key_id: bigint }>(
-    'SELECT account_id, key_id FROM key_directory WHERE key_id = ANY ($1::bigint[])',
-    [int8ArrayOfNumbers(ids)],
-  );
-  return rows.map((row) => ({ accountId: Number(row.account_id), id: Number(row.key_id) }));
+export function placesOfKeys(sql: Sql, ids: readonly number[]): Promise<readonly KeyPlace[]> {
+  return places.all(sql, `${selectPlace} WHERE key_id = ANY ($1::bigint[])`, [int8ArrayOfNumbers(ids)]);
 }
 
 /** The keys at these places, whatever their state; those that do not exist are left out. */
-export async function findKeysAt(sql: Sql, places: readonly KeyPlace[]): Promise<readonly KeyRow[]> {
-  if (places.length === 0) return [];
-  const rows = await sql.query<RawKey>(
-    `${selectKey} WHERE k.account_id = ANY ($1::bigint[]) AND k.id = ANY ($2::bigint[])`,
-    [
-      int8ArrayOfNumbers([...new Set(places.map(({ accountId }) => accountId))]),
-      int8ArrayOfNumbers(places.map(({ id }) => id)),
-    ],
-  );
-  return rows.map(keyOf);
+export async function findKeysAt(sql: Sql, at: readonly KeyPlace[]): Promise<readonly KeyRow[]> {
+  if (at.length === 0) return [];
+  return keys.all(sql, `${selectKey} WHERE k.account_id = ANY ($1::bigint[]) AND k.id = ANY ($2::bigint[])`, [
+    int8ArrayOfNumbers([...new Set(at.map(({ accountId }) => accountId))]),
+    int8ArrayOfNumbers(at.map(({ id }) => id)),
+  ]);
 }
 
 /** Every key of an account, newest first, revoked ones included. */
-export async function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
-  return (
-    await sql.query<RawKey>(`${selectKey} WHERE k.account_id = $1 ORDER BY k.id DESC`, [accountId])
-  ).map(keyOf);
+export function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
+  return keys.all(sql, `${selectKey} WHERE k.account_id = $1 ORDER BY k.id DESC`, [accountId]);
 }
 
 /** A suspension of a key by an operator, or its end. */
@@ -233,15 +201,15 @@ export async function setRevoked(sql: Sql, key: KeyPlace, atMs: number): Promise
 /** What keys have spent, by the id of the key; a key that never spent is not in it. */
 export async function readKeySpends(
   sql: Sql,
-  keys: readonly Pick<KeyRow, 'id' | 'accountId'>[],
+  of: readonly KeyPlace[],
   day: number,
 ): Promise<ReadonlyMap<number, KeySpendRow>> {
   const rows = await sql.query<{ key_id: bigint } & KeySpendRow>(
     `SELECT key_id, ${sumsOfSpend} FROM unnest($1::bigint[], $2::bigint[]) k (account, id)
      JOIN key_usage_day ON account_id = k.account AND key_id = k.id WHERE account_id = ANY($1::bigint[]) GROUP BY key_id`,
     [
-      int8ArrayOfNumbers(keys.map(({ accountId }) => accountId)),
-      int8ArrayOfNumbers(keys.map(({ id }) => id)),
+      int8ArrayOfNumbers(of.map(({ accountId }) => accountId)),
+      int8ArrayOfNumbers(of.map(({ id }) => id)),
       ...daysOf(day),
     ],
   );
@@ -252,12 +220,8 @@ export async function readKeySpends(
  * What a key has spent in the day, week and month that contain the Seoul day `day`, and in all
  * (spec:money/7.1).
  */
-export async function readKeySpend(
-  sql: Sql,
-  key: { id: number; accountId: number },
-  day: number,
-): Promise<KeySpendRow> {
-  const [row] = await sql.query<{ daily: bigint; weekly: bigint; monthly: bigint; total: bigint }>(
+export async function readKeySpend(sql: Sql, key: KeyPlace, day: number): Promise<KeySpendRow> {
+  const [row] = await sql.query<KeySpendRow>(
     `SELECT ${sumsOfSpend} FROM key_usage_day WHERE account_id = $1 AND key_id = $2`,
     [key.accountId, key.id, ...daysOf(day)],
   );
@@ -280,43 +244,18 @@ function daysOf(day: number): readonly string[] {
   return [day, ...ends].map(isoDay);
 }
 
-/** A raw row of a key. */
-export function keyOf(row: RawKey): KeyRow {
-  return {
-    id: Number(row.id),
-    hash: row.hash.toString('hex') as KeyHash,
-    accountId: Number(row.account_id),
-    kind: kinds[row.kind - 1] ?? 'inference',
-    name: row.name,
-    label: row.label,
-    userDisabled: row.user_disabled,
-    adminSuspended: row.admin_suspended,
-    revokedAtMs: row.revoked_at,
-    expiresAtMs: row.expires_at,
-    limitMicro: row.limit_micro === null ? null : BigInt(row.limit_micro),
-    limitReset: limitResets[row.limit_reset] ?? 'never',
-    createdAtMs: row.created_at,
-    updatedAtMs: row.updated_at,
-  };
-}
-
 /** The changes of a key; absent members do not change. */
-export interface KeyChange {
-  readonly name?: string;
-  readonly userDisabled?: boolean;
-  readonly limitMicro?: bigint | null;
-  readonly limitReset?: LimitReset;
-  readonly expiresAtMs?: number | null;
-}
+export type KeyChange = Partial<
+  Pick<KeyRow, 'name' | 'userDisabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs'>
+>;
 
 /**
  * The key with this hash if it belongs to this account. One statement for "none" and "another
  * account's": they take the same time.
  */
-export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
+export function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
   const values = [Buffer.from(hash, 'hex'), accountId];
-  const [row] = await sql.query<RawKey>(`${selectKey} WHERE k.hash = $1 AND k.account_id = $2`, values);
-  return row === undefined ? null : keyOf(row);
+  return keys.first(sql, `${selectKey} WHERE k.hash = $1 AND k.account_id = $2`, values);
 }
 
 /**
@@ -331,7 +270,7 @@ export type KeysPlace =
  * A page of an account's keys that are not revoked, newest first; with `kind` only those of the
  * kind.
  */
-export async function pageOfKeys(
+export function pageOfKeys(
   sql: Sql,
   page: {
     readonly accountId: number;
@@ -341,7 +280,8 @@ export async function pageOfKeys(
     readonly kind?: KeyKind;
   },
 ): Promise<readonly KeyRow[]> {
-  const rows = await sql.query<RawKey>(
+  return keys.all(
+    sql,
     `${selectKey} WHERE k.account_id = $1 AND k.revoked_at IS NULL AND ($2 OR NOT (k.user_disabled OR ${isSuspended}))
        AND ($5::smallint IS NULL OR k.kind = $5) AND ($6::bigint IS NULL OR k.id < $6)
      ORDER BY k.id DESC LIMIT $3 OFFSET $4`,
@@ -354,14 +294,13 @@ export async function pageOfKeys(
       'offset' in page.place ? null : page.place.beforeId,
     ],
   );
-  return rows.map(keyOf);
 }
 
 /**
  * Changes a key of this account and returns it; null when there is none. Only the stated members
  * change, and `updated_at`.
  */
-export async function updateOwnKey(
+export function updateOwnKey(
   sql: Sql,
   accountId: number,
   hash: KeyHash,
@@ -369,7 +308,8 @@ export async function updateOwnKey(
   atMs: number,
 ): Promise<KeyRow | null> {
   // One statement: the row is locked, and requests wait for each further one.
-  const [row] = await sql.query<RawKey>(
+  return keys.first(
+    sql,
     `UPDATE api_key k SET
        name = coalesce($3, k.name),
        user_disabled = coalesce($4, k.user_disabled),
@@ -379,7 +319,7 @@ export async function updateOwnKey(
        updated_at = greatest(k.created_at, k.updated_at, to_timestamp($8::float8 / 1000))
      FROM account a
      WHERE a.id = k.account_id AND k.hash = $1 AND k.account_id = $2
-     RETURNING ${keyColumns}`,
+     RETURNING ${keys.columns}`,
     [
       Buffer.from(hash, 'hex'),
       accountId,
@@ -393,5 +333,4 @@ export async function updateOwnKey(
       change.expiresAtMs ?? null,
     ],
   );
-  return row === undefined ? null : keyOf(row);
 }

@@ -7,6 +7,7 @@ import {
   timestampArray,
 } from '../store/binary-arrays.ts';
 import { type ChainedEntry, entryText, linkOf, microseconds } from '../store/digests.ts';
+import { column, nullable, number, placeIn, type RowOf, recordOf, uuid } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
 /**
@@ -21,33 +22,31 @@ export function entryKindNumber(kind: EntryKind): number {
   return entryKinds.indexOf(kind) + 1;
 }
 
-/** One ledger entry as exported; the amount in micro-won. */
-export interface EntryRow {
-  readonly id: number;
-  readonly accountId: number;
-  readonly kind: EntryKind;
-  readonly amountMicro: bigint;
+const entryColumns = {
+  id: number('l.id'),
+  accountId: number('l.account_id'),
+  kind: placeIn(entryKinds, 'l.kind', 1),
+  amountMicro: column<bigint>('l.amount'),
   /** 32 hex digits, null for entries that no generation caused. */
-  readonly generationUuid: string | null;
-  readonly memo: string | null;
-  readonly createdAtMs: number;
-}
+  generationUuid: nullable(uuid('generation_id')),
+  memo: column<string | null>('memo'),
+  createdAtMs: column<number>('created_at'),
+};
+const entryRows = recordOf(entryColumns);
+const entriesOfActs = recordOf({
+  ...entryColumns,
+  refundOf: nullable(uuid('refund_of')),
+  expiresAtMs: column<number | null>('expires_at'),
+});
 
-interface RawEntry {
-  id: bigint;
-  account_id: bigint;
-  kind: number;
-  amount: bigint;
-  generation_id: string | null;
-  memo: string | null;
-  created_at: number;
-}
+/** One ledger entry as exported; the amount in micro-won. */
+export type EntryRow = RowOf<typeof entryRows>;
 
 /**
  * Up to `limit` entries after (`accountId`, `id`), in that order: a page of an export that never
  * has the whole ledger in memory. With `onlyAccount` only the entries of that account.
  */
-export async function listEntries(
+export function listEntries(
   sql: Sql,
   page: {
     readonly after: { readonly accountId: number; readonly id: number };
@@ -55,12 +54,12 @@ export async function listEntries(
     readonly limit: number;
   },
 ): Promise<readonly EntryRow[]> {
-  const rows = await sql.query<RawEntry>(
-    `SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger
-     WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3) ORDER BY account_id, id LIMIT $4`,
+  return entryRows.all(
+    sql,
+    `SELECT ${entryRows.columns} FROM ledger l
+     WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3) ORDER BY account_id, l.id LIMIT $4`,
     [page.after.accountId, page.after.id, page.onlyAccount, page.limit],
   );
-  return rows.map(entryOf);
 }
 
 /** What an act on credit wants, as its entry shows it. */
@@ -86,20 +85,21 @@ export async function findEarlierEntry(
   { accountId, kind, amount, memo, expiresAtMs, refundOf, idempotencyKey }: WantedEntry,
 ): Promise<(EntryRow & { readonly isSame: boolean }) | null> {
   if (idempotencyKey === null) return null;
-  const [row] = await sql.query<RawEntry & { refund_of: string | null; expires_at: number | null }>(
-    `SELECT l.id, l.account_id, l.kind, l.amount, generation_id, memo, created_at, refund_of, expires_at
-     FROM ledger l LEFT JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id
+  const row = await entriesOfActs.first(
+    sql,
+    `SELECT ${entriesOfActs.columns} FROM ledger l LEFT JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id
      WHERE l.account_id = $1 AND idempotency_key = $2`,
     [accountId, idempotencyKey],
   );
-  if (row === undefined) return null;
+  if (row === null) return null;
+  const { refundOf: refunded, expiresAtMs: expiry, ...entry } = row;
   const isSame =
-    row.kind === entryKindNumber(kind) &&
-    (amount === null || row.amount === amount) &&
+    row.kind === kind &&
+    (amount === null || row.amountMicro === amount) &&
     row.memo === (memo?.toWellFormed() ?? null) &&
-    row.expires_at === expiresAtMs &&
-    (row.refund_of?.replaceAll('-', '') ?? null) === refundOf;
-  return { ...entryOf(row), isSame };
+    expiry === expiresAtMs &&
+    refunded === refundOf;
+  return { ...entry, isSame };
 }
 
 /** How much of a generation's cost was refunded so far, micro-won. */
@@ -212,17 +212,5 @@ function chainedOf(entry: NewEntry): ChainedEntry {
     createdUs: microseconds(entry.atMs),
     refundOf: entry.refundOf ?? null,
     recordDigest: entry.lotDigest ?? null,
-  };
-}
-
-function entryOf(row: RawEntry): EntryRow {
-  return {
-    id: Number(row.id),
-    accountId: Number(row.account_id),
-    kind: entryKinds[row.kind - 1] ?? 'usage',
-    amountMicro: row.amount,
-    generationUuid: row.generation_id?.replaceAll('-', '') ?? null,
-    memo: row.memo,
-    createdAtMs: row.created_at,
   };
 }

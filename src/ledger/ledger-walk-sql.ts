@@ -1,5 +1,6 @@
 import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
-import { type ChainedEntry, chained, entryText, linkOf, microsecondsSql } from '../store/digests.ts';
+import { chained, entryText, linkOf, microsecondsSql } from '../store/digests.ts';
+import { column, nullable, number, type RowOf, recordOf, uuid } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A disagreement in the ledger. */
@@ -31,34 +32,35 @@ const manyEntries = 5_000;
 const fewEntries = 500;
 const expiryKind = 4;
 
-interface RawEntry {
-  readonly account_id: bigint;
-  readonly id: bigint;
-  readonly kind: number;
-  readonly amount: bigint;
-  readonly generation_id: string | null;
-  readonly key_id: bigint | null;
-  readonly lot_id: bigint | null;
-  readonly idempotency_key: string | null;
-  readonly memo: string | null;
-  readonly created_us: bigint;
-  readonly refund_of: string | null;
-  readonly record_digest: bigint | null;
-  readonly link_rest: number;
-}
+const walkedEntries = recordOf({
+  id: column<bigint>('id'),
+  accountId: number('account_id'),
+  kind: column<number>('kind'),
+  amount: column<bigint>('amount'),
+  generationUuid: nullable(uuid('generation_id')),
+  keyId: nullable(number('key_id')),
+  lotId: nullable(number('lot_id')),
+  idempotencyKey: column<string | null>('idempotency_key'),
+  memo: column<string | null>('memo'),
+  createdUs: number(microsecondsSql('created_at')),
+  refundOf: nullable(uuid('refund_of')),
+  recordDigest: column<bigint | null>('record_digest'),
+  linkRest: column<number>('link_rest'),
+});
+type WalkedEntry = RowOf<typeof walkedEntries>;
 
-interface RawBalance {
-  readonly account_id: bigint;
-  readonly lot_applied: bigint;
-  readonly chain: Buffer;
-}
+const balances = recordOf({
+  accountId: number('account_id'),
+  lotApplied: column<bigint>('lot_applied'),
+  chain: column<Buffer>('chain'),
+});
 
-interface RawLot {
-  readonly account_id: bigint;
-  readonly id: bigint;
-  readonly remaining: bigint;
-  readonly expires_at: number | null;
-}
+const lots = recordOf({
+  accountId: number('account_id'),
+  id: number('id'),
+  remaining: column<bigint>('remaining'),
+  expiresAtMs: column<number | null>('expires_at'),
+});
 
 /**
  * Reads the ledger once, account by account in the order of the entries, and computes what follows
@@ -75,17 +77,16 @@ export async function walkLedger(
   const found: Difference[] = [];
   const walked = new Set<number>();
   let account: AccountWalk | null = null;
-  let after = { accountId: -1n, id: 0n };
+  let after = { accountId: -1, id: 0n };
   for (;;) {
-    const page = await sql.query<RawEntry>(
-      `SELECT account_id, id, kind, amount, generation_id, key_id, lot_id, idempotency_key, memo, ${microsecondsSql('created_at')} AS created_us,
-              refund_of, record_digest, link_rest
-       FROM ledger WHERE (account_id, id) > ($1, $2) ORDER BY account_id, id LIMIT ${pageSize}`,
+    const page = await walkedEntries.all(
+      sql,
+      `SELECT ${walkedEntries.columns} FROM ledger WHERE (account_id, id) > ($1, $2) ORDER BY account_id, id LIMIT ${pageSize}`,
       [after.accountId, after.id],
     );
-    const accounts = await readAccounts(sql, [...new Set(page.map((row) => Number(row.account_id)))]);
+    const accounts = await readAccounts(sql, [...new Set(page.map((row) => row.accountId))]);
     for (const row of page) {
-      const id = Number(row.account_id);
+      const id = row.accountId;
       if (account?.id !== id) {
         found.push(...(account?.end() ?? []));
         account = new AccountWalk(id, accounts.get(id), anchors.get(id));
@@ -97,7 +98,7 @@ export async function walkLedger(
     report?.(count);
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) break;
-    after = { accountId: last.account_id, id: last.id };
+    after = { accountId: last.accountId, id: last.id };
   }
   found.push(...(account?.end() ?? []));
   for (const [id, { entries }] of anchors)
@@ -107,22 +108,24 @@ export async function walkLedger(
 }
 
 interface AccountRows {
-  readonly balance: RawBalance | undefined;
-  readonly lots: readonly RawLot[];
+  readonly balance: RowOf<typeof balances> | undefined;
+  readonly lots: readonly RowOf<typeof lots>[];
 }
 
 async function readAccounts(sql: Sql, ids: readonly number[]): Promise<ReadonlyMap<number, AccountRows>> {
   const accounts = [int8ArrayOfNumbers(ids)];
-  const balances = await sql.query<RawBalance>(
-    'SELECT account_id, lot_applied, chain FROM account_balance WHERE account_id = ANY($1::bigint[])',
+  const readBalances = await balances.all(
+    sql,
+    `SELECT ${balances.columns} FROM account_balance WHERE account_id = ANY($1::bigint[])`,
     accounts,
   );
-  const lots = await sql.query<RawLot>(
-    'SELECT account_id, id, remaining, expires_at FROM credit_lot WHERE account_id = ANY($1::bigint[])',
+  const readLots = await lots.all(
+    sql,
+    `SELECT ${lots.columns} FROM credit_lot WHERE account_id = ANY($1::bigint[])`,
     accounts,
   );
-  const balanceOf = new Map(balances.map((row) => [Number(row.account_id), row]));
-  const lotsOf = Map.groupBy(lots, (row) => Number(row.account_id));
+  const balanceOf = new Map(readBalances.map((row) => [row.accountId, row]));
+  const lotsOf = Map.groupBy(readLots, (row) => row.accountId);
   return new Map(ids.map((id) => [id, { balance: balanceOf.get(id), lots: lotsOf.get(id) ?? [] }]));
 }
 
@@ -146,7 +149,7 @@ class AccountWalk {
     this.#anchor = anchor;
   }
 
-  take(row: RawEntry): void {
+  take(row: WalkedEntry): void {
     this.#chainUp(row);
     this.#follow(row);
   }
@@ -160,21 +163,21 @@ class AccountWalk {
     if (this.#anchor !== undefined && this.#anchor.entries > this.#entries)
       this.#differ('anchor', `${this.#anchor.entries} entries`, `${this.#entries}`);
     // The lots are sometimes charged without an entry, when credit that was due had been spent.
-    this.#spend(balance.lot_applied - this.#applied);
+    this.#spend(balance.lotApplied - this.#applied);
     for (const lot of lots) {
-      const expected = this.#remaining.get(Number(lot.id)) ?? 0n;
+      const expected = this.#remaining.get(lot.id) ?? 0n;
       if (lot.remaining !== expected)
         this.#differ('lot', `${expected}`, `${lot.remaining}`, `lot ${lot.id} of account ${this.id}`);
     }
     return this.#found;
   }
 
-  #chainUp(row: RawEntry): void {
+  #chainUp(row: WalkedEntry): void {
     this.#entries += 1n;
     if (row.id !== this.#entries)
       this.#differ('ids', `${this.#entries}`, `${row.id}`, `entry ${row.id} of account ${this.id}`);
-    this.#link.push(entryText(chainedOf(row), row.link_rest));
-    if (row.link_rest > 0) return;
+    this.#link.push(entryText(row, row.linkRest));
+    if (row.linkRest > 0) return;
     this.#chain = chained(this.#chain, linkOf(this.#link));
     this.#link = [];
     this.#passAnchor();
@@ -187,8 +190,8 @@ class AccountWalk {
     this.#differ('anchor', anchor.chain.toString('hex'), `${chain} after ${entries} entries`);
   }
 
-  #follow({ id, kind, amount, lot_id }: RawEntry): void {
-    const lotId = Number(lot_id ?? 0n);
+  #follow({ id, kind, amount, lotId: lot }: WalkedEntry): void {
+    const lotId = lot ?? 0;
     if (kind === expiryKind) {
       if (amount > 0n) {
         // Late usage was charged to credit that had expired.
@@ -211,15 +214,13 @@ class AccountWalk {
   #spend(amount: bigint): void {
     if (amount <= 0n) return;
     let rest = amount;
-    const open = this.#rows.lots.filter((lot) => (this.#remaining.get(Number(lot.id)) ?? 0n) > 0n);
+    const open = this.#rows.lots.filter((lot) => (this.#remaining.get(lot.id) ?? 0n) > 0n);
     const never = Number.POSITIVE_INFINITY;
-    const order = open.toSorted(
-      (a, b) => (a.expires_at ?? never) - (b.expires_at ?? never) || Number(a.id - b.id),
-    );
+    const order = open.toSorted((a, b) => (a.expiresAtMs ?? never) - (b.expiresAtMs ?? never) || a.id - b.id);
     for (const lot of order) {
-      const left = this.#remaining.get(Number(lot.id)) ?? 0n;
+      const left = this.#remaining.get(lot.id) ?? 0n;
       const part = left < rest ? left : rest;
-      this.#remaining.set(Number(lot.id), left - part);
+      this.#remaining.set(lot.id, left - part);
       rest -= part;
     }
     this.#applied += amount - rest;
@@ -229,22 +230,6 @@ class AccountWalk {
   #differ(check: keyof typeof walkChecks, expected: string, found: string, subject?: string): void {
     this.#found.push(difference(check, this.id, expected, found, subject));
   }
-}
-
-function chainedOf(row: RawEntry): ChainedEntry {
-  return {
-    accountId: Number(row.account_id),
-    kind: row.kind,
-    amount: row.amount,
-    generationUuid: row.generation_id?.replaceAll('-', '') ?? null,
-    keyId: row.key_id === null ? null : Number(row.key_id),
-    lotId: row.lot_id === null ? null : Number(row.lot_id),
-    idempotencyKey: row.idempotency_key,
-    memo: row.memo,
-    createdUs: Number(row.created_us),
-    refundOf: row.refund_of?.replaceAll('-', '') ?? null,
-    recordDigest: row.record_digest,
-  };
 }
 
 function difference(

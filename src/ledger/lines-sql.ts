@@ -1,27 +1,33 @@
+import { column, nullable, number, numeric, placeIn, type RowOf, recordOf, uuid } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import { isoDay } from '../time/period.ts';
 import { type EntryKind, entryKindNumber, entryKinds } from './ledger-sql.ts';
+
+/** The place of a day's usage among its entries: behind them all. */
+const usagePlace = 2n ** 63n - 1n;
+
+const ledgerLines = recordOf({
+  /** The Seoul day, `YYYY-MM-DD`. */
+  day: column<string>('day'),
+  /** The entry's id; null for the usage of a day. */
+  entryId: nullable(number(`nullif(place, ${usagePlace})`)),
+  kind: placeIn(entryKinds, 'kind', 1),
+  amountMicro: column<bigint>('amount'),
+  /** The balance after this line. The usage of a day is the last line of its day. */
+  balanceMicro: numeric('balance'),
+  /** Requests of the day; null for an entry. */
+  requests: nullable(number('requests')),
+  /** The generation that a refund returns, 32 hex digits. */
+  refundOf: nullable(uuid('refund_of')),
+  /** Null for the usage of a day. */
+  createdAtMs: column<number | null>('created_at'),
+});
 
 /**
  * One line of an account's transactions: an entry, or all usage of a Seoul day. Amounts in
  * micro-won.
  */
-export interface LedgerLine {
-  /** The Seoul day, `YYYY-MM-DD`. */
-  readonly day: string;
-  /** The entry's id; null for the usage of a day. */
-  readonly entryId: number | null;
-  readonly kind: EntryKind;
-  readonly amountMicro: bigint;
-  /** The balance after this line. The usage of a day is the last line of its day. */
-  readonly balanceMicro: bigint;
-  /** Requests of the day; null for an entry. */
-  readonly requests: number | null;
-  /** The generation that a refund returns, 32 hex digits. */
-  readonly refundOf: string | null;
-  /** Null for the usage of a day. */
-  readonly createdAtMs: number | null;
-}
+export type LedgerLine = RowOf<typeof ledgerLines>;
 
 /** A place in the lines, which are newest first. */
 export interface LinePlace {
@@ -38,20 +44,6 @@ export interface LineFilter {
   readonly kind: EntryKind | null;
 }
 
-interface RawLine {
-  day: string;
-  place: bigint;
-  kind: number;
-  amount: bigint;
-  balance: string;
-  requests: bigint | null;
-  refund_of: string | null;
-  created_at: number | null;
-}
-
-/** The place of a day's usage among its entries: behind them all. */
-const usagePlace = 2n ** 63n - 1n;
-
 /** Every line of the account `$1`. */
 const lines = `
        SELECT (created_at AT TIME ZONE 'Asia/Seoul')::date AS day, id AS place, kind, amount, NULL::bigint AS requests,
@@ -61,40 +53,38 @@ const lines = `
        SELECT day, ${usagePlace}, 3, -sum(cost)::bigint, sum(requests)::bigint, NULL, NULL
        FROM key_usage_day WHERE account_id = $1 GROUP BY day HAVING sum(cost) <> 0`;
 
-/** The balance at the end of a Seoul day on which it changed, and what was granted on that day. */
-export interface DayBalance {
+const dayBalances = recordOf({
   /** `YYYY-MM-DD`. */
-  readonly day: string;
-  readonly balanceMicro: bigint;
+  day: column<string>('day'),
+  balanceMicro: numeric('balance'),
   /** Top-ups and bonus credit. */
-  readonly grantedMicro: bigint;
-}
+  grantedMicro: numeric('granted'),
+});
+
+/** The balance at the end of a Seoul day on which it changed, and what was granted on that day. */
+export type DayBalance = RowOf<typeof dayBalances>;
 
 /**
  * The days from `fromDay` up to `toDay` on which the balance changed, oldest first, and before them
  * the last such day before `fromDay`.
  */
-export async function listDayBalances(
+export function listDayBalances(
   sql: Sql,
   { accountId, fromDay, toDay }: { accountId: number; fromDay: number; toDay: number },
   limit: number,
 ): Promise<readonly DayBalance[]> {
-  const rows = await sql.query<{ day: string; balance: string; granted: string }>(
+  return dayBalances.all(
+    sql,
     `WITH line AS (${lines}),
      day_sum AS (
        SELECT day, sum(amount) AS change, coalesce(sum(amount) FILTER (WHERE kind IN (1, 2)), 0) AS granted
        FROM line GROUP BY day),
      running AS (SELECT day, granted, sum(change) OVER (ORDER BY day) AS balance FROM day_sum)
-     SELECT day, balance::text AS balance, granted::text AS granted FROM running
+     SELECT ${dayBalances.columns} FROM running
      WHERE day < $3::date AND day >= coalesce((SELECT max(day) FROM running WHERE day < $2::date), $2::date)
      ORDER BY day LIMIT $4`,
     [accountId, isoDay(fromDay), isoDay(toDay), limit],
   );
-  return rows.map(({ day, balance, granted }) => ({
-    day,
-    balanceMicro: BigInt(balance),
-    grantedMicro: BigInt(granted),
-  }));
 }
 
 /**
@@ -102,16 +92,17 @@ export async function listDayBalances(
  * few entries, so the sums run over all of them; the usage of a day is the sum of its keys, which
  * the ledger agrees with.
  */
-export async function listLines(
+export function listLines(
   sql: Sql,
   { accountId, fromDay, toDay, kind }: LineFilter,
   before: LinePlace | null,
   limit: number,
 ): Promise<readonly LedgerLine[]> {
-  const rows = await sql.query<RawLine>(
+  return ledgerLines.all(
+    sql,
     `WITH line AS (${lines}),
      running AS (SELECT *, sum(amount) OVER (ORDER BY day, place) AS balance FROM line)
-     SELECT day, place, kind, amount, balance::text AS balance, requests, refund_of, created_at FROM running
+     SELECT ${ledgerLines.columns} FROM running
      WHERE ($2::date IS NULL OR day >= $2) AND ($3::date IS NULL OR day < $3) AND ($4::smallint IS NULL OR kind = $4)
        AND ($5::date IS NULL OR (day, place) < ($5, $6::bigint))
      ORDER BY day DESC, place DESC LIMIT $7`,
@@ -125,14 +116,4 @@ export async function listLines(
       limit,
     ],
   );
-  return rows.map((row) => ({
-    day: row.day,
-    entryId: row.place === usagePlace ? null : Number(row.place),
-    kind: entryKinds[row.kind - 1] ?? 'usage',
-    amountMicro: row.amount,
-    balanceMicro: BigInt(row.balance),
-    requests: row.requests === null ? null : Number(row.requests),
-    refundOf: row.refund_of?.replaceAll('-', '') ?? null,
-    createdAtMs: row.created_at,
-  }));
 }

@@ -1,44 +1,34 @@
 import { quarantinedTextSql } from '../store/digests.ts';
+import { column, number, numeric, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** A settlement that the database refused. */
-export interface QuarantinedRow {
+const entries = recordOf({
   /** 32 hex digits. */
-  readonly uuid: string;
-  readonly accountId: number;
-  readonly keyId: number;
+  uuid: column<string>('generation_id'),
+  accountId: number('account_id'),
+  keyId: number('key_id'),
   /** Micro-won. */
-  readonly cost: bigint;
+  cost: numeric('cost'),
   /** The record of the journal. */
-  readonly record: Buffer;
+  record: column<Buffer>('record'),
   /** The last error of the database. */
-  readonly reason: string;
-}
-
-/** The same with the columns that the table adds. */
-export interface QuarantinedEntry extends QuarantinedRow {
+  reason: column<string>('reason'),
   /** How often the database refused it. */
-  readonly attempts: number;
-  readonly quarantinedAtMs: number;
+  attempts: number('attempts'),
+  quarantinedAtMs: column<number>('quarantined_at'),
   /** Null while a decision is pending. */
-  readonly resolution: 'settled' | 'written off' | null;
-  readonly resolvedAtMs: number | null;
-  readonly note: string | null;
-}
+  resolution: column<'settled' | 'written off' | null>('resolution'),
+  resolvedAtMs: column<number | null>('resolved_at'),
+  note: column<string | null>('note'),
+});
 
-interface RawEntry {
-  generation_id: string;
-  account_id: string;
-  key_id: string;
-  cost: string;
-  record: Buffer;
-  reason: string;
-  attempts: bigint;
-  quarantined_at: number;
-  resolution: QuarantinedEntry['resolution'];
-  resolved_at: number | null;
-  note: string | null;
-}
+/** A settlement that the database refused, with the columns that the table adds. */
+export type QuarantinedEntry = RowOf<typeof entries>;
+/** A settlement that the database refused. */
+export type QuarantinedRow = Pick<
+  QuarantinedEntry,
+  'uuid' | 'accountId' | 'keyId' | 'cost' | 'record' | 'reason'
+>;
 
 /**
  * Stores a refused settlement, or counts another refusal of it; one that an operator has decided
@@ -70,30 +60,18 @@ export async function storeQuarantined(sql: Sql, row: QuarantinedRow): Promise<v
  * Every refused settlement in the order of their generations; only the undecided ones unless `all`,
  * no more than `limit`, and only those after a generation.
  */
-export async function listQuarantined(
+export function listQuarantined(
   sql: Sql,
   all = false,
   limit: number | null = null,
   after: string | null = null,
 ): Promise<readonly QuarantinedEntry[]> {
-  const rows = await sql.query<RawEntry>(
-    `SELECT * FROM quarantined_settlement
+  return entries.all(
+    sql,
+    `SELECT ${entries.columns} FROM quarantined_settlement
      WHERE ($2 OR resolution IS NULL) AND ($3::text IS NULL OR generation_id > $3) ORDER BY generation_id LIMIT $1`,
     [limit, all, after],
   );
-  return rows.map((row) => ({
-    uuid: row.generation_id,
-    accountId: Number(row.account_id),
-    keyId: Number(row.key_id),
-    cost: BigInt(row.cost),
-    record: row.record,
-    reason: row.reason,
-    attempts: Number(row.attempts),
-    quarantinedAtMs: row.quarantined_at,
-    resolution: row.resolution,
-    resolvedAtMs: row.resolved_at,
-    note: row.note,
-  }));
 }
 
 /** Records a decision; false when there is no undecided row. */

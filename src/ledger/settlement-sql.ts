@@ -1,5 +1,4 @@
 import type { Client, QueryResult } from 'pg';
-import { type BalanceRow, balanceOf, type RawBalance } from '../accounts/accounts-sql.ts';
 import { type App, countedApps, type StoredApps } from '../generations/apps-sql.ts';
 import { type CreditLeaseRow, spendLeases } from '../nodes/credit-leases-sql.ts';
 import { mayBeDuplicate } from '../store/connection.ts';
@@ -15,11 +14,12 @@ import {
   entries,
   insertNew,
   insertUnlessThere,
-  type RawKeyAge,
   readBalances,
   readKeyAges,
   readPrunedMonths,
   readSettled,
+  type SettledBalance,
+  settledBalances,
 } from './settlement-statements-sql.ts';
 import { addKeyUsage } from './usage-sql.ts';
 
@@ -51,7 +51,7 @@ export interface SettlementOptions {
 /** The result of a settlement. */
 export interface SettlementResult {
   /** The balance of every account in the batch, as committed. */
-  readonly balances: readonly BalanceRow[];
+  readonly balances: readonly SettledBalance[];
   /**
    * The uuids that an earlier attempt without a response had already settled: they moved nothing
    * this time.
@@ -138,19 +138,19 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
   }
   const balances = sendMoves(sent, batch, fresh, apps.idOf);
   await sent.finished();
-  const found = (await Promise.all(balances)).flatMap((result) => result.rows);
+  const found = balancesOf(await Promise.all(balances));
   const late = lateUsage(fresh, found);
   const isMoved = late.length > 0 && (await chargeExpired(client, late));
-  const left = isMoved ? (await sent.query<Balance>(readBalances(accountsOf(late)))).rows : [];
+  const left = isMoved ? balancesOf([await sent.query(readBalances(accountsOf(late)))]) : [];
   const moved = new Set(fresh);
   const replayed = new Set(rows.filter((row) => !moved.has(row)).map((row) => row.uuid));
   await batch.beforeCommit();
   batch.onCommit();
   await client.query('COMMIT');
   apps.noteStored();
-  const again = new Set(left.map((row) => row.account_id));
+  const again = new Set(left.map((row) => row.accountId));
   return {
-    balances: [...found.filter((row) => !again.has(row.account_id)), ...left].map(balanceOf),
+    balances: [...found.filter((row) => !again.has(row.accountId)), ...left],
     replayed,
   };
 }
@@ -218,7 +218,9 @@ async function refuseUncharged(
 /** Of those that had been settled before none is given: they move nothing. */
 async function refuseLaterKeys(sent: Pipeline, leftovers: readonly SettlementRow[]): Promise<void> {
   if (leftovers.length === 0) return;
-  const { rows } = await sent.query<RawKeyAge>(readKeyAges(leftovers));
+  const { rows } = await sent.query<{ id: bigint; account_id: bigint; created_at: number }>(
+    readKeyAges(leftovers),
+  );
   const createdAt = new Map(rows.map((key) => [`${key.account_id}/${key.id}`, key.created_at]));
   for (const { accountId, keyId, createdAtMs } of leftovers) {
     const keyMs = createdAt.get(`${accountId}/${keyId}`) ?? createdAtMs;
@@ -242,9 +244,9 @@ function sendMoves(
   { nodeId, nowMs, rows }: Batch,
   fresh: readonly SettlementRow[],
   appIdOf: (row: SettlementRow) => number,
-): readonly Promise<QueryResult<Balance>>[] {
+): readonly Promise<QueryResult>[] {
   const billed = fresh.filter((row) => row.cost > 0n);
-  const balances: Promise<QueryResult<Balance>>[] = [];
+  const balances: Promise<QueryResult>[] = [];
   const others = new Set(rows.map((row) => row.accountId));
   const digests = new Map(fresh.map((row) => [row, generationDigest(row, appIdOf(row))]));
   const digestOf = (row: SettlementRow): bigint => digests.get(row) ?? 0n;
@@ -262,18 +264,18 @@ function sendMoves(
   return balances;
 }
 
-/** What a settlement reads of a balance. */
-interface Balance extends RawBalance {
-  readonly expired_until: number | null;
+function balancesOf(results: readonly QueryResult[]): readonly SettledBalance[] {
+  return results.flatMap(({ rows }) => rows.map((row) => settledBalances.of(row)));
 }
 
 /** Usage that was settled before credit of its account expired and is written after that. */
-function lateUsage(fresh: readonly SettlementRow[], balances: readonly Balance[]): readonly LateUsage[] {
+function lateUsage(
+  fresh: readonly SettlementRow[],
+  balances: readonly SettledBalance[],
+): readonly LateUsage[] {
   // Most accounts have no credit that ever expired.
   const untilOf = new Map(
-    balances.flatMap((row) =>
-      row.expired_until === null ? [] : [[Number(row.account_id), row.expired_until]],
-    ),
+    balances.flatMap((row) => (row.expiredUntilMs === null ? [] : [[row.accountId, row.expiredUntilMs]])),
   );
   if (untilOf.size === 0) return [];
   return fresh.filter(

@@ -1,3 +1,4 @@
+import { balanceColumns } from '../accounts/accounts-sql.ts';
 import {
   byteaArray,
   dateArray,
@@ -11,10 +12,18 @@ import {
 import { type ChainedEntry, entryText, linkOf, microseconds } from '../store/digests.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import type { Statement } from '../store/pipeline.ts';
+import { column, type RowOf, recordOf } from '../store/record.ts';
 import { entryKindNumber } from './ledger-sql.ts';
 import { droppedMonthsSql } from './retention-sql.ts';
 
 const usageKind = entryKindNumber('usage');
+
+/** What a settlement reads of a balance. */
+export const settledBalances = recordOf({
+  ...balanceColumns,
+  expiredUntilMs: column<number | null>('expired_until'),
+});
+export type SettledBalance = RowOf<typeof settledBalances>;
 
 const columns =
   'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
@@ -55,7 +64,7 @@ ORDER BY account_id
 ON CONFLICT (account_id) DO UPDATE
 SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries,
     version = a.version + 1, chain = sha256(a.chain || excluded.chain)
-RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until`;
+RETURNING ${settledBalances.columns}`;
 
 /**
  * Runs after the debit, which has counted these entries: the last entry of an account gets the
@@ -68,8 +77,7 @@ FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestampt
      e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest)
 JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[])`;
 
-const selectBalances =
-  'SELECT account_id, credits, usage, version, expired_until FROM account_balance WHERE account_id = ANY($1::bigint[])';
+const selectBalances = `SELECT ${settledBalances.columns} FROM account_balance WHERE account_id = ANY($1::bigint[])`;
 
 /**
  * Inserts records; fails with a unique violation when one of them is there already, or is twice
@@ -110,7 +118,7 @@ export function readSettled(rows: readonly Pick<GenerationRow, 'accountId' | 'uu
   };
 }
 
-/** The keys of these as `RawKeyAge`; one that does not exist is left out. */
+/** When the keys of these were created; one that does not exist is left out. */
 export function readKeyAges(rows: readonly GenerationRow[]): Statement {
   return {
     name: 'settle-payers',
@@ -120,13 +128,6 @@ export function readKeyAges(rows: readonly GenerationRow[]): Statement {
       int8ArrayOfNumbers([...new Set(rows.map((row) => row.keyId))]),
     ],
   };
-}
-
-/** When a key was created, in epoch milliseconds. */
-export interface RawKeyAge {
-  readonly id: bigint;
-  readonly account_id: bigint;
-  readonly created_at: number;
 }
 
 function generationValues<Row extends GenerationRow>(

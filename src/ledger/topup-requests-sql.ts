@@ -1,26 +1,29 @@
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** The states of a request; all but `pending` are final. */
 export const topupStates = ['pending', 'confirmed', 'rejected', 'withdrawn'] as const;
 export type TopupState = (typeof topupStates)[number];
 
-/** A request of an account owner for credit. */
-export interface TopupRequest {
-  readonly id: number;
-  readonly accountId: number;
-  readonly amountMicro: bigint;
-  readonly state: TopupState;
+const requests = recordOf({
+  id: number('id'),
+  accountId: number('account_id'),
+  amountMicro: column<bigint>('amount'),
+  state: column<TopupState>('state'),
   /** The name on the transfer, by which an operator finds it. */
-  readonly depositor: string | null;
-  readonly note: string | null;
-  readonly requestedAtMs: number;
-  readonly decidedAtMs: number | null;
-  readonly decidedBy: string | null;
+  depositor: column<string | null>('depositor'),
+  note: column<string | null>('note'),
+  requestedAtMs: column<number>('requested_at'),
+  decidedAtMs: column<number | null>('decided_at'),
+  decidedBy: column<string | null>('decided_by'),
   /** Why it was rejected. */
-  readonly reason: string | null;
-  readonly bankReference: string | null;
-  readonly entryId: number | null;
-}
+  reason: column<string | null>('reason'),
+  bankReference: column<string | null>('bank_reference'),
+  entryId: nullable(number('entry_id')),
+});
+
+/** A request of an account owner for credit. */
+export type TopupRequest = RowOf<typeof requests>;
 
 /** How a request is decided. */
 export interface TopupDecision {
@@ -30,21 +33,6 @@ export interface TopupDecision {
   readonly reason?: string | null;
   readonly bankReference?: string | null;
   readonly entryId?: number | null;
-}
-
-interface RawRequest {
-  readonly id: bigint;
-  readonly account_id: bigint;
-  readonly amount: bigint;
-  readonly state: TopupState;
-  readonly depositor: string | null;
-  readonly note: string | null;
-  readonly requested_at: number;
-  readonly decided_at: number | null;
-  readonly decided_by: string | null;
-  readonly reason: string | null;
-  readonly bank_reference: string | null;
-  readonly entry_id: bigint | null;
 }
 
 export async function insertTopupRequest(
@@ -57,12 +45,13 @@ export async function insertTopupRequest(
     readonly atMs: number;
   },
 ): Promise<TopupRequest> {
-  const rows = await sql.query<RawRequest>(
+  const made = await requests.first(
+    sql,
     `INSERT INTO topup_request (account_id, amount, depositor, note, requested_at)
-     VALUES ($1, $2, $3, $4, to_timestamp($5::float8 / 1000)) RETURNING *`,
+     VALUES ($1, $2, $3, $4, to_timestamp($5::float8 / 1000)) RETURNING ${requests.columns}`,
     [request.accountId, request.amountMicro, request.depositor, request.note, request.atMs],
   );
-  return requestOf(rows[0] as RawRequest);
+  return made as TopupRequest;
 }
 
 /**
@@ -82,9 +71,8 @@ export async function countPending(sql: Sql, accountId: number): Promise<number>
 }
 
 /** A request, locked until the transaction ends; null when there is none. */
-export async function lockTopupRequest(sql: Sql, id: number): Promise<TopupRequest | null> {
-  const [row] = await sql.query<RawRequest>('SELECT * FROM topup_request WHERE id = $1 FOR UPDATE', [id]);
-  return row === undefined ? null : requestOf(row);
+export function lockTopupRequest(sql: Sql, id: number): Promise<TopupRequest | null> {
+  return requests.first(sql, `SELECT ${requests.columns} FROM topup_request WHERE id = $1 FOR UPDATE`, [id]);
 }
 
 /**
@@ -105,16 +93,17 @@ export async function decideTopupRequest(
   id: number,
   { state, decidedBy, atMs, reason = null, bankReference = null, entryId = null }: TopupDecision,
 ): Promise<TopupRequest> {
-  const rows = await sql.query<RawRequest>(
+  const decided = await requests.first(
+    sql,
     `UPDATE topup_request SET state = $2, decided_by = $3, decided_at = to_timestamp($4::float8 / 1000), reason = $5,
-       bank_reference = $6, entry_id = $7 WHERE id = $1 RETURNING *`,
+       bank_reference = $6, entry_id = $7 WHERE id = $1 RETURNING ${requests.columns}`,
     [id, state, decidedBy, atMs, reason, bankReference, entryId],
   );
-  return requestOf(rows[0] as RawRequest);
+  return decided as TopupRequest;
 }
 
 /** The newest requests with an id below `beforeId`, of one account or all, of one state or all. */
-export async function listTopupRequests(
+export function listTopupRequests(
   sql: Sql,
   page: {
     readonly accountId: number | null;
@@ -123,27 +112,10 @@ export async function listTopupRequests(
     readonly limit: number;
   },
 ): Promise<readonly TopupRequest[]> {
-  const rows = await sql.query<RawRequest>(
-    `SELECT * FROM topup_request WHERE ($1::bigint IS NULL OR account_id = $1) AND ($2::text IS NULL OR state = $2)
+  return requests.all(
+    sql,
+    `SELECT ${requests.columns} FROM topup_request WHERE ($1::bigint IS NULL OR account_id = $1) AND ($2::text IS NULL OR state = $2)
        AND ($3::bigint IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
     [page.accountId, page.state, page.beforeId, page.limit],
   );
-  return rows.map(requestOf);
-}
-
-function requestOf(row: RawRequest): TopupRequest {
-  return {
-    id: Number(row.id),
-    accountId: Number(row.account_id),
-    amountMicro: row.amount,
-    state: row.state,
-    depositor: row.depositor,
-    note: row.note,
-    requestedAtMs: row.requested_at,
-    decidedAtMs: row.decided_at,
-    decidedBy: row.decided_by,
-    reason: row.reason,
-    bankReference: row.bank_reference,
-    entryId: row.entry_id === null ? null : Number(row.entry_id),
-  };
 }

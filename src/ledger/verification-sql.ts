@@ -217,9 +217,9 @@ const checks: readonly {
   {
     check: 'every price that an edition of the catalogue offers exists',
     isOfAll: true,
-    sql: `SELECT 'edition ' || e.id AS subject, 'price version ' || (o->>'price_version') AS expected, 'none' AS found
+    sql: `SELECT 'edition ' || e.id AS subject, 'price version ' || (o->>'priceVersion') AS expected, 'none' AS found
           FROM catalogue_edition e, jsonb_array_elements(e.offers) o
-          WHERE NOT EXISTS (SELECT 1 FROM price_version p WHERE p.id = (o->>'price_version')::bigint)`,
+          WHERE NOT EXISTS (SELECT 1 FROM price_version p WHERE p.id = (o->>'priceVersion')::bigint)`,
   },
   {
     check: 'every settlement that the database refused is settled or written off (naru ledger quarantine)',

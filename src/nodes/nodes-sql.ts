@@ -1,39 +1,33 @@
 import { recordChange } from '../store/changes.ts';
 import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import { maxClockSkewMs } from '../time/clock.ts';
 
-/** A node as another node sees it. */
-export interface NodeRow {
-  readonly id: number;
-  readonly address: string;
-  readonly startedAtMs: number;
+const nodeColumns = {
+  id: number('n.id'),
+  address: column<string>('address'),
+  startedAtMs: column<number>('started_at'),
   /** Time since it was last seen, by the database's clock. */
-  readonly silentMs: number;
+  silentMs: column<number>('(extract(epoch FROM now() - seen_at) * 1000)::float8'),
   /** It knows every node up to this id. */
-  readonly knows: number;
+  knows: number('knows'),
   /** The identity of its data directory, by which commands name a lost node. */
-  readonly home: string;
+  home: column<string>('home'),
   /** The published edition that it serves; null: it reported none yet. */
-  readonly edition: number | null;
+  edition: nullable(number('edition')),
   /** How many prices its configuration states otherwise than that edition. */
-  readonly differences: number | null;
-}
+  differences: column<number | null>('differences'),
+};
+const nodes = recordOf(nodeColumns);
+const beats = recordOf({ ...nodeColumns, isOwn: column<boolean>('beat.id IS NOT NULL') });
+
+/** A node as another node sees it. */
+export type NodeRow = RowOf<typeof nodes>;
 
 /** What a node reports of its prices. */
 export type ReportedPrices = Pick<NodeRow, 'edition' | 'differences'>;
-
-interface RawNode {
-  id: bigint;
-  home: string;
-  address: string;
-  started_at: number;
-  silent_ms: number;
-  knows: bigint;
-  edition: bigint | null;
-  differences: number | null;
-}
 
 /**
  * A node that was not seen for this long is lost: its leases are no longer counted. A live node is
@@ -68,15 +62,17 @@ export interface NodeClaim {
   readonly keepsCharges: boolean;
 }
 
-/** The process that has the identity of a data directory. */
-export interface NodeHolder {
-  readonly session: string;
-  readonly process: string;
-  readonly address: string;
+const holders = recordOf({
+  session: column<string>('session'),
+  process: column<string>('process'),
+  address: column<string>('address'),
   /** When it was last seen, by the database's clock: epoch milliseconds. */
-  readonly seenAtMs: number;
-  readonly silentMs: number;
-}
+  seenAtMs: column<number>('seen_at'),
+  silentMs: column<number>('(extract(epoch FROM now() - seen_at) * 1000)::float8'),
+});
+
+/** The process that has the identity of a data directory. */
+export type NodeHolder = RowOf<typeof holders>;
 
 /** The result of a claim: the number of the new node, or the process that has the identity. */
 export type ClaimOutcome =
@@ -131,20 +127,11 @@ export async function readHolder(sql: Sql, home: string, forUpdate = false): Pro
     `UPDATE gateway_node SET seen_at = clock_timestamp() WHERE home = $1::uuid AND ${seenInFuture}`,
     [home],
   );
-  const [row] = await sql.query<{
-    session: string;
-    process: string;
-    address: string;
-    seen_at: number;
-    silent_ms: number;
-  }>(
-    `SELECT session, process, address, seen_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms
-     FROM gateway_node WHERE home = $1::uuid${forUpdate ? ' FOR UPDATE' : ''}`,
+  return holders.first(
+    sql,
+    `SELECT ${holders.columns} FROM gateway_node WHERE home = $1::uuid${forUpdate ? ' FOR UPDATE' : ''}`,
     [home],
   );
-  if (row === undefined) return null;
-  const { session, process, address } = row;
-  return { session, process, address, seenAtMs: row.seen_at, silentMs: row.silent_ms };
 }
 
 async function deleteHome(
@@ -190,17 +177,16 @@ export async function beatAndList(
   nodeId: number,
   { edition, differences }: ReportedPrices,
 ): Promise<Beat> {
-  const rows = await sql.query<RawNode & { is_own: boolean }>(
+  const rows = await beats.all(
+    sql,
     `WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp(),
          edition = CASE WHEN id = $1 THEN $2 ELSE edition END,
          differences = CASE WHEN id = $1 THEN $3 ELSE differences END
        WHERE id = $1 OR ${seenInFuture} RETURNING id)
-     SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
-       knows, edition, differences, beat.id IS NOT NULL AS is_own
-     FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`,
+     SELECT ${beats.columns} FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`,
     [nodeId, edition, differences],
   );
-  return { nodes: rows.map(nodeOf), isListed: rows.some((row) => row.is_own) };
+  return { nodes: rows.map(({ isOwn: _, ...node }) => node), isListed: rows.some((row) => row.isOwn) };
 }
 
 /** Records the address at which a node serves. */
@@ -209,25 +195,8 @@ export async function noteAddress(sql: Sql, nodeId: number, address: string): Pr
 }
 
 /** Every registered node, lost ones included, oldest first. */
-export async function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
-  const rows = await sql.query<RawNode>(
-    `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows, edition, differences
-     FROM gateway_node ORDER BY id`,
-  );
-  return rows.map(nodeOf);
-}
-
-function nodeOf(row: RawNode): NodeRow {
-  return {
-    id: Number(row.id),
-    home: row.home,
-    address: row.address,
-    startedAtMs: row.started_at,
-    silentMs: row.silent_ms,
-    knows: Number(row.knows),
-    edition: row.edition === null ? null : Number(row.edition),
-    differences: row.differences,
-  };
+export function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
+  return nodes.all(sql, `SELECT ${nodes.columns} FROM gateway_node n ORDER BY n.id`);
 }
 
 /**

@@ -1,24 +1,29 @@
-/** The record of a request that has ended. */
-export interface GenerationRow {
+import { column, nullable, number, type RowOf, recordOf, uuid } from './record.ts';
+
+/** The columns of a record, as it is read. */
+export const generations = recordOf({
   /** 32 hex digits. */
-  readonly uuid: string;
-  readonly accountId: number;
-  readonly keyId: number;
-  readonly createdAtMs: number;
-  readonly settledAtMs: number;
+  uuid: uuid('id'),
+  accountId: number('account_id'),
+  keyId: number('key_id'),
+  createdAtMs: column<number>('created_at'),
+  settledAtMs: column<number>('settled_at'),
   /** The Seoul day of `settledAtMs`: the day the debit belongs to (spec:money/7.2). */
-  readonly day: number;
+  day: column<number>("day - date '1970-01-01'"),
   /** The HTTP status that the client received. */
-  readonly status: number;
-  readonly errorType: string | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly finishReason: string | null;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
+  status: column<number>('status'),
+  errorType: column<string | null>('error_type'),
+  model: column<string | null>('model'),
+  provider: column<string | null>('provider'),
+  finishReason: column<string | null>('finish_reason'),
+  promptTokens: column<number>('prompt_tokens'),
+  completionTokens: column<number>('completion_tokens'),
   /** Micro-won; 0 for a request that is not billed. */
-  readonly cost: bigint;
-  readonly priceVersion: number | null;
+  cost: column<bigint>('cost'),
+  priceVersion: nullable(number('price_version')),
   /** The rest of the record as JSON text. */
-  readonly detail: string;
-}
+  detail: column<string>('detail::text'),
+});
+
+/** The record of a request that has ended. */
+export type GenerationRow = RowOf<typeof generations>;

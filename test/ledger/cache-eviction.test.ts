@@ -340,7 +340,7 @@ test('a change that arrives during the first read of an account takes effect', a
   const reading = Promise.withResolvers<void>();
   const sql: Sql = {
     query: async () => {
-      const row = { account_id: 1n, credits, usage: 0n, version: credits };
+      const row = { accountId: 1n, credits, usage: 0n, version: credits };
       reads += 1;
       if (reads === 1) await reading.promise;
       return [row] as never;
@@ -371,7 +371,7 @@ test('a change that arrives during the first read of an account takes effect', a
 });
 
 test('a lease covers the requests in flight, whichever object of its account counts them', async () => {
-  const row = { account_id: 1n, credits: 10n, usage: 0n, version: 1n };
+  const row = { accountId: 1n, credits: 10n, usage: 0n, version: 1n };
   const sql: Sql = { query: async () => [row] as never };
   const database = {
     shards: oneShard,

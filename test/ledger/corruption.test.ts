@@ -178,7 +178,7 @@ function changed({ column, type }: Column): string {
       return `coalesce(${column}, now()) + interval '1 microsecond'`;
     case 'json':
     case 'jsonb':
-      return `'[{"model":"x","candidate":"y","price_version":1}]'::${type}`;
+      return `'[{"model":"x","candidate":"y","priceVersion":1}]'::${type}`;
     case 'bytea':
       return `${column} || '\\x00'::bytea`;
     default:

@@ -45,14 +45,14 @@ export class Audit {
     for (const row of (tx.written.get('catalogue_edition')?.values() ?? []) as Iterable<
       Tables['catalogue_edition']
     >) {
-      const offers = JSON.parse(row.offers) as readonly { readonly price_version: number }[];
+      const offers = JSON.parse(row.offers) as readonly { readonly priceVersion: number }[];
       const last = this.#editions.at(-1);
       if (last !== undefined) {
         last.endedMs = nowMs;
         if ([...this.#views.values()].some(({ end }) => end === 'running'))
           this.#journey.met('a price changed while a request was in flight');
       }
-      const versions = new Set(offers.map(({ price_version: version }) => version));
+      const versions = new Set(offers.map(({ priceVersion }) => priceVersion));
       this.#editions.push({ versions, endedMs: Number.POSITIVE_INFINITY });
     }
   }

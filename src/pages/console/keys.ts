@@ -159,8 +159,8 @@ async function shown(
       account_name: row.accountName,
       suspended_itself: row.isSuspendedItself,
       suspend_reason: row.suspendReason,
-      account_suspended: row.accountSuspension !== null,
-      account_suspend_reason: row.accountSuspension?.reason ?? null,
+      account_suspended: row.isAccountSuspended,
+      account_suspend_reason: row.accountSuspendReason,
       refusals: [...refusalsOf(row, spend, balance, nowMs)],
     };
   });

@@ -1,14 +1,29 @@
 import { leadOfAccount } from '../../../src/ids/account-hash.ts';
 import { numbersOf } from './arrays.ts';
-import type { Statement } from './statement.ts';
+import { Selection, type Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
 type KeyRow = Tables['api_key'];
 
-/** No account is suspended in a simulated world: a key is suspended by itself. */
-const columns =
-  'k.id, k.hash, k.account_id, k.kind, k.name, k.label, k.user_disabled, (k.admin_suspended OR a.suspended_at IS NOT NULL) AS admin_suspended, k.revoked_at, k.expires_at, k.limit_micro, k.limit_reset, k.created_at, k.updated_at';
+const selection = new Selection({
+  id: 'k.id',
+  hash: 'k.hash',
+  accountId: 'k.account_id',
+  kind: 'k.kind',
+  name: 'k.name',
+  label: 'k.label',
+  userDisabled: 'k.user_disabled',
+  adminSuspended: '(k.admin_suspended OR a.suspended_at IS NOT NULL)',
+  revokedAtMs: 'k.revoked_at',
+  expiresAtMs: 'k.expires_at',
+  limitMicro: 'k.limit_micro',
+  limitReset: 'k.limit_reset',
+  createdAtMs: 'k.created_at',
+  updatedAtMs: 'k.updated_at',
+});
+const columns = selection.text;
+const places = new Selection({ accountId: 'account_id', id: 'key_id' });
 const keys = 'api_key k JOIN account a ON a.id = k.account_id';
 
 function byHash(tx: Transaction, hash: unknown): KeyRow | undefined {
@@ -37,17 +52,18 @@ function spendOf(tx: Transaction, account: unknown, key: unknown, dates: readonl
 }
 
 function rawOf(row: KeyRow): object {
-  return {
-    ...row,
+  return selection.of(row, {
     id: BigInt(row.id),
     hash: Buffer.from(row.hash, 'hex'),
-    account_id: BigInt(row.account_id),
-    limit_micro: row.limit_micro === null ? null : String(row.limit_micro),
-  };
+    accountId: BigInt(row.account_id),
+    // No account is suspended in a simulated world: a key is suspended by itself.
+    adminSuspended: row.admin_suspended,
+    limitMicro: row.limit_micro === null ? null : String(row.limit_micro),
+  });
 }
 
 function placeOf({ account_id, key_id }: Tables['key_directory']): object {
-  return { account_id: BigInt(account_id), key_id: BigInt(key_id) };
+  return { accountId: BigInt(account_id), id: BigInt(key_id) };
 }
 
 /** A key is joined with its account: no foreign key demands that it exists. */
@@ -108,7 +124,7 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT account_id, key_id FROM key_directory WHERE hash = $1',
+    text: `SELECT ${places.text} FROM key_directory WHERE hash = $1`,
     run: (tx, [hash]) => {
       const row = tx.get('key_directory', (hash as Buffer).toString('hex'));
       return row === undefined ? [] : [placeOf(row)];
@@ -134,7 +150,7 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT account_id, key_id FROM key_directory WHERE key_id = ANY ($1::bigint[])',
+    text: `SELECT ${places.text} FROM key_directory WHERE key_id = ANY ($1::bigint[])`,
     run: (tx, [ids]) => {
       const wanted = new Set(numbersOf(ids));
       return [...tx.rows('key_directory')].flatMap(([, row]) =>

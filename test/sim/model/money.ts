@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { amountsOf, arrayOf, numbersOf } from './arrays.ts';
-import { dashed, type Statement } from './statement.ts';
+import { dashed, Selection, type Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
@@ -13,8 +13,28 @@ function putBalance(tx: Transaction, row: Balance): void {
   tx.put('account_balance', String(row.account_id), row);
 }
 
-function rawBalance({ account_id, credits, usage, version }: Balance): object {
-  return { account_id: BigInt(account_id), credits, usage, version };
+const balanceColumns = {
+  accountId: 'account_id',
+  credits: 'credits',
+  usage: 'usage',
+  version: 'version',
+};
+const balances = new Selection(balanceColumns);
+const settledBalances = new Selection({ ...balanceColumns, expiredUntilMs: 'expired_until' });
+const acts = new Selection({
+  id: 'l.id',
+  accountId: 'l.account_id',
+  kind: 'l.kind',
+  amountMicro: 'l.amount',
+  generationUuid: 'generation_id',
+  memo: 'memo',
+  createdAtMs: 'created_at',
+  refundOf: 'refund_of',
+  expiresAtMs: 'expires_at',
+});
+
+function rawBalance(row: Balance): object {
+  return settledBalances.of(row, { accountId: BigInt(row.account_id) });
 }
 
 /** The chain when one more link is at its end. */
@@ -158,7 +178,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])',
+    text: `SELECT ${balances.text} FROM account_balance WHERE account_id = ANY($1::bigint[])`,
     run: (tx, [ids]) =>
       [...new Set(numbersOf(ids))]
         .sort((a, b) => a - b)
@@ -168,13 +188,13 @@ export const moneyStatements: readonly Statement[] = [
         }),
   },
   {
-    text: 'SELECT account_id, credits, usage, version, expired_until FROM account_balance WHERE account_id = ANY($1::bigint[])',
+    text: `SELECT ${settledBalances.text} FROM account_balance WHERE account_id = ANY($1::bigint[])`,
     run: (tx, [ids]) =>
       [...new Set(numbersOf(ids))]
         .sort((a, b) => a - b)
         .flatMap((id) => {
           const row = tx.get('account_balance', String(id));
-          return row === undefined ? [] : [{ ...rawBalance(row), expired_until: row.expired_until }];
+          return row === undefined ? [] : [rawBalance(row)];
         }),
   },
   {
@@ -323,25 +343,23 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT l.id, l.account_id, l.kind, l.amount, generation_id, memo, created_at, refund_of, expires_at FROM ledger l LEFT JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id WHERE l.account_id = $1 AND idempotency_key = $2',
+    text: `SELECT ${acts.text} FROM ledger l LEFT JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id WHERE l.account_id = $1 AND idempotency_key = $2`,
     run: (tx, [account, key]) =>
       [...tx.rows('ledger')]
         .map(([, row]) => row)
         .filter((row) => row.account_id === Number(account) && row.idempotency_key === key)
-        .map((row) => ({
-          id: BigInt(row.id),
-          account_id: BigInt(row.account_id),
-          kind: row.kind,
-          amount: row.amount,
-          generation_id: row.generation_id === null ? null : dashed(row.generation_id),
-          memo: row.memo,
-          created_at: row.created_at,
-          refund_of: row.refund_of === null ? null : dashed(row.refund_of),
-          expires_at:
-            [...tx.rows('credit_lot')].find(
-              ([, lot]) => lot.account_id === row.account_id && lot.id === row.lot_id,
-            )?.[1].expires_at ?? null,
-        })),
+        .map((row) =>
+          acts.of(row, {
+            id: BigInt(row.id),
+            accountId: BigInt(row.account_id),
+            generationUuid: row.generation_id === null ? null : dashed(row.generation_id),
+            refundOf: row.refund_of === null ? null : dashed(row.refund_of),
+            expiresAtMs:
+              [...tx.rows('credit_lot')].find(
+                ([, lot]) => lot.account_id === row.account_id && lot.id === row.lot_id,
+              )?.[1].expires_at ?? null,
+          }),
+        ),
   },
   {
     text: 'INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) SELECT e.account_id, b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid, e.created_at, e.record_digest::bigint, e.link_rest FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[], $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[]) RETURNING id',
@@ -412,7 +430,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain) SELECT account_id, -cost, cost, entries, 1, link FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) d (account_id, cost, entries, link) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1, chain = sha256(a.chain || excluded.chain) RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until',
+    text: `INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain) SELECT account_id, -cost, cost, entries, 1, link FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) d (account_id, cost, entries, link) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1, chain = sha256(a.chain || excluded.chain) RETURNING ${settledBalances.text}`,
     locks: (_tx, [accounts]) => numbersOf(accounts).map((id) => `balance ${id}`),
     run: (tx, [accounts, costs, counts, links]) => {
       return numbersOf(accounts).map((id, at) => {
@@ -429,7 +447,7 @@ export const moneyStatements: readonly Statement[] = [
             before === undefined ? (arrayOf(links)[at] as Buffer) : chained(before.chain, arrayOf(links)[at]),
         };
         putBalance(tx, row);
-        return { ...rawBalance(row), expired_until: row.expired_until };
+        return rawBalance(row);
       });
     },
   },

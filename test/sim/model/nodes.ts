@@ -1,5 +1,5 @@
 import { amountsOf, numbersOf } from './arrays.ts';
-import { normalized, type Statement } from './statement.ts';
+import { normalized, Selection, type Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
@@ -53,6 +53,37 @@ function deletingNodes(
       return [];
     },
   };
+}
+
+const silentMs = '(extract(epoch FROM now() - seen_at) * 1000)::float8';
+const holders = new Selection({
+  session: 'session',
+  process: 'process',
+  address: 'address',
+  seenAtMs: 'seen_at',
+  silentMs,
+});
+const nodeColumns = {
+  id: 'n.id',
+  address: 'address',
+  startedAtMs: 'started_at',
+  silentMs,
+  knows: 'knows',
+  home: 'home',
+  edition: 'edition',
+  differences: 'differences',
+};
+const nodes = new Selection(nodeColumns);
+const beats = new Selection({ ...nodeColumns, isOwn: 'beat.id IS NOT NULL' });
+
+function nodeOf(tx: Transaction, row: Tables['gateway_node'], isOwn = false): object {
+  return beats.of(row, {
+    id: BigInt(row.id),
+    silentMs: tx.nowMs - row.seen_at,
+    knows: BigInt(row.knows),
+    edition: row.edition === null ? null : BigInt(row.edition),
+    isOwn,
+  });
 }
 
 /** The statements about changes, nodes and shares. */
@@ -139,16 +170,13 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT session, process, address, seen_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms FROM gateway_node WHERE home = $1::uuid FOR UPDATE',
+    text: `SELECT ${holders.text} FROM gateway_node WHERE home = $1::uuid FOR UPDATE`,
     locks: (tx, [home]) => nodesWhere(tx, (row) => row.home === home).map((key) => `node ${key}`),
     run: (tx, [home]) =>
       [...tx.rows('gateway_node')]
         .map(([, row]) => row)
         .filter((row) => row.home === home)
-        .map(({ session, process, address, seen_at }) => ({
-          ...{ session, process, address, seen_at },
-          silent_ms: tx.nowMs - seen_at,
-        })),
+        .map((row) => holders.of(row, { silentMs: tx.nowMs - row.seen_at })),
   },
   {
     text: 'DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id',
@@ -203,30 +231,19 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows, edition, differences FROM gateway_node ORDER BY id',
+    text: `SELECT ${nodes.text} FROM gateway_node n ORDER BY n.id`,
     run: (tx) =>
       [...tx.rows('gateway_node')]
         .map(([, row]) => row)
         .sort((a, b) => a.id - b.id)
-        .map(({ id, home, address, started_at, seen_at, knows, edition, differences }) => ({
-          id: BigInt(id),
-          home,
-          address,
-          started_at,
-          silent_ms: tx.nowMs - seen_at,
-          knows: BigInt(knows),
-          edition: edition === null ? null : BigInt(edition),
-          differences,
-        })),
+        .map((row) => nodeOf(tx, row)),
   },
   {
     text: normalized(`WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp(),
         edition = CASE WHEN id = $1 THEN $2 ELSE edition END,
         differences = CASE WHEN id = $1 THEN $3 ELSE differences END
         WHERE id = $1 OR ${seenInFuture} RETURNING id)
-      SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
-        knows, edition, differences, beat.id IS NOT NULL AS is_own
-      FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`),
+      SELECT ${beats.text} FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`),
     locks: (tx, [id]) =>
       nodesWhere(tx, (row) => row.id === Number(id) || isSeenInFuture(tx, row)).map((key) => `node ${key}`),
     run: (tx, [own, served, differing]) => {
@@ -245,17 +262,7 @@ export const nodeStatements: readonly Statement[] = [
             : {}),
         });
       }
-      return listed.map(({ id, home, address, started_at, seen_at, knows, edition, differences }) => ({
-        id: BigInt(id),
-        home,
-        address,
-        started_at,
-        silent_ms: tx.nowMs - seen_at,
-        knows: BigInt(knows),
-        edition: edition === null ? null : BigInt(edition),
-        differences,
-        is_own: id === Number(own),
-      }));
+      return listed.map((row) => nodeOf(tx, row, row.id === Number(own)));
     },
   },
   dropping('DELETE FROM spend_share WHERE node_id = $1', (_tx, nodeId) => (id) => id === Number(nodeId)),

@@ -1,12 +1,29 @@
 import { numbersOf } from './arrays.ts';
-import { normalized, type Statement } from './statement.ts';
+import { normalized, Selection, type Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-const columns =
-  'id, model, candidate, prompt, completion, request, cache_read, cache_write, published_at, currency, per, stated, usd_krw, margin_percent, facts_as_of';
+const prices = new Selection({
+  id: 'id',
+  model: 'model',
+  candidate: 'candidate',
+  prompt: 'prompt',
+  completion: 'completion',
+  request: 'request',
+  cacheRead: 'cache_read',
+  cacheWrite: 'cache_write',
+  publishedAtMs: 'published_at',
+  currency: 'currency',
+  per: 'per',
+  amounts: 'stated',
+  usdKrw: 'usd_krw',
+  marginPercent: 'margin_percent',
+  factsAsOf: 'facts_as_of',
+});
+const columns = prices.text;
+const editions = new Selection({ id: 'id', offers: 'offers', publishedAtMs: 'published_at' });
 
 function rawOf(row: Tables['price_version']): object {
-  return { ...row, id: BigInt(row.id), stated: JSON.parse(row.stated) };
+  return prices.of(row, { id: BigInt(row.id), amounts: JSON.parse(row.stated) });
 }
 
 function nameOf({ model, candidate }: Tables['price_version']): string {
@@ -21,10 +38,12 @@ export const priceStatements: readonly Statement[] = [
     run: () => [],
   },
   {
-    text: 'SELECT id, offers, published_at FROM catalogue_edition ORDER BY id DESC LIMIT 1',
+    text: `SELECT ${editions.text} FROM catalogue_edition ORDER BY id DESC LIMIT 1`,
     run: (tx) => {
       const rows = [...tx.rows('catalogue_edition')].map(([, row]) => row).sort((a, b) => b.id - a.id);
-      return rows.slice(0, 1).map((row) => ({ ...row, id: BigInt(row.id), offers: JSON.parse(row.offers) }));
+      return rows
+        .slice(0, 1)
+        .map((row) => editions.of(row, { id: BigInt(row.id), offers: JSON.parse(row.offers) }));
     },
   },
   {

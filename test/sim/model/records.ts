@@ -1,6 +1,5 @@
 import { numbersOf } from './arrays.ts';
-import type { Statement } from './statement.ts';
-import { dashed } from './statement.ts';
+import { dashed, Selection, type Statement } from './statement.ts';
 import type { Transaction } from './transactions.ts';
 
 const dayMs = 86_400_000;
@@ -15,23 +14,41 @@ function costsOf(tx: Transaction, id: unknown): readonly { account_id: bigint; c
     .map(([, { account_id, cost }]) => ({ account_id: BigInt(account_id), cost }));
 }
 
+const records = new Selection({
+  uuid: 'id',
+  accountId: 'account_id',
+  keyId: 'key_id',
+  createdAtMs: 'created_at',
+  settledAtMs: 'settled_at',
+  day: "day - date '1970-01-01'",
+  status: 'status',
+  errorType: 'error_type',
+  model: 'model',
+  provider: 'provider',
+  finishReason: 'finish_reason',
+  promptTokens: 'prompt_tokens',
+  completionTokens: 'completion_tokens',
+  cost: 'cost',
+  priceVersion: 'price_version',
+  detail: 'detail::text',
+});
+
 /** The statements that read records, and what was given back of them. */
 export const recordStatements: readonly Statement[] = [
   {
-    text: "SELECT account_id, id, key_id, created_at, settled_at, day - date '1970-01-01' AS day_number, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail::text AS detail FROM generation WHERE account_id = $1 AND id = $2",
+    text: `SELECT ${records.text} FROM generation WHERE account_id = $1 AND id = $2`,
     run: (tx, [account, id]) => {
       const row = tx.get('generation', `${String(account)}/${hexOf(id)}`);
       if (row === undefined) return [];
-      const { account_id, key_id, price_version, day, ...rest } = row;
       return [
-        {
-          ...rest,
-          id: dashed(row.id),
-          account_id: BigInt(account_id),
-          key_id: BigInt(key_id),
-          price_version: price_version === null ? null : BigInt(price_version),
-          day_number: Date.parse(day) / dayMs,
-        },
+        records.of(row, {
+          uuid: dashed(row.id),
+          accountId: BigInt(row.account_id),
+          keyId: BigInt(row.key_id),
+          priceVersion: row.price_version === null ? null : BigInt(row.price_version),
+          day: Date.parse(row.day) / dayMs,
+          detail: row.detail,
+        }),
       ];
     },
   },

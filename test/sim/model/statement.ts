@@ -20,3 +20,27 @@ export function normalized(text: string): string {
 export function dashed(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** What a statement selects: columns, or expressions on them, under the names of the code. */
+export class Selection {
+  readonly text: string;
+  readonly #columns: Readonly<Record<string, string>>;
+
+  constructor(columns: Readonly<Record<string, string>>) {
+    this.text = Object.entries(columns)
+      .map(([name, sql]) => `${sql} AS "${name}"`)
+      .join(', ');
+    this.#columns = columns;
+  }
+
+  /** A row under these names; `computed` are those that are not the column's value as the model keeps it. */
+  of(row: object, computed: Readonly<Record<string, unknown>> = {}): object {
+    const values = row as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(
+      Object.entries(this.#columns).map(([name, sql]) => [
+        name,
+        name in computed ? computed[name] : values[sql.replace(/^\w\./, '')],
+      ]),
+    );
+  }
+}
