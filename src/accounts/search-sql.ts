@@ -70,7 +70,11 @@ export async function searchAccounts(
 }
 
 /** What an account may do, by its suspension and its settled balance. */
-export function standingOfAccount({ suspendedAtMs, credits, usage }: AccountRow): AccountStanding {
+export function standingOfAccount({
+  suspendedAtMs,
+  credits,
+  usage,
+}: Pick<AccountRow, 'suspendedAtMs' | 'credits' | 'usage'>): AccountStanding {
   if (suspendedAtMs !== null) return 'suspended_by_admin';
   return credits <= usage ? 'suspended_no_credit' : 'active';
 }

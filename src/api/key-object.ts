@@ -1,6 +1,6 @@
 import type { KeyWithSpend } from '../keys/key-service.ts';
+import { isDisabled } from '../keys/rules.ts';
 import { spendOf } from '../keys/spend.ts';
-import { isDisabled } from '../keys/standing.ts';
 import { krwOfMicro, krwToNumber, zeroKrw } from '../money/krw.ts';
 import { isoOf } from '../time/clock.ts';
 

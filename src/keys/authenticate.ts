@@ -1,9 +1,9 @@
-import { refuse } from '../errors/catalogue.ts';
-import { messages } from '../errors/messages.ts';
 import { hashKey, type KeyHash, type KeyKind } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
-import { krwToDecimal } from '../money/krw.ts';
 import type { Key } from './key.ts';
+import { creditRule, invalidKey, ownRules, refuseFirst } from './rules.ts';
+
+const creditRules = [creditRule];
 
 /** The credential that an endpoint requires of its caller (spec:api/1.4). */
 export type Credential = 'none' | KeyKind | 'either';
@@ -62,32 +62,13 @@ export function assertMayCall(
 ): asserts key is Key {
   if (key === null) throw invalidKey();
   assertValid(key, needs, nowMs);
-  const left = balance(key.row.accountId);
-  if (left <= 0n) throw noCredit(left);
+  refuseFirst(creditRules, { balance: balance(key.row.accountId) });
 }
 
 /**
  * Refuses a known key for its own state. Called again after a body was read: that may take minutes.
  */
 export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, nowMs: number): void {
-  if (row.revokedAtMs !== null || row.userDisabled) throw invalidKey();
   if (needs !== 'either' && row.kind !== needs) throw invalidKey();
-  if (row.expiresAtMs !== null && nowMs >= row.expiresAtMs) {
-    throw refuse('expired_api_key', messages.expiredApiKey());
-  }
-  if (row.adminSuspended) {
-    throw refuse('key_suspended', messages.keySuspended());
-  }
-}
-
-/** `402 insufficient_credits` with the balance as it is now (spec:errors/3.2). */
-export function noCredit(balance: Krw): Error {
-  return refuse('insufficient_credits', messages.insufficientCredits(), {
-    balance_krw: krwToDecimal(balance),
-  });
-}
-
-/** One body for every way in which a key is invalid, so that it reveals nothing. */
-function invalidKey(): Error {
-  return refuse('invalid_api_key', messages.invalidApiKey());
+  refuseFirst(ownRules, { row, nowMs });
 }

@@ -11,8 +11,8 @@ import {
   type Suspension,
   suspendKey,
 } from '../keys/keys.ts';
+import { isDisabled, type KeyStanding, standingOf } from '../keys/rules.ts';
 import type { Spend } from '../keys/spend.ts';
-import { isDisabled, type KeyStanding, standingOf } from '../keys/standing.ts';
 import type { Database } from '../store/database.ts';
 import { isoOf } from '../time/clock.ts';
 import { type KeyState, keyStateOf } from './audit-sql.ts';

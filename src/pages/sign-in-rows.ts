@@ -3,6 +3,7 @@ import type { Identity } from '../identity/identity.ts';
 import { passkeySite } from '../identity/passkeys.ts';
 import { hashKey, type KeyHash } from '../ids/api-key.ts';
 import type { KeyRow } from '../keys/keys.ts';
+import { ownRules } from '../keys/rules.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';
@@ -118,15 +119,8 @@ export function dashboardSignInPages(parts: SignInPageParts) {
 }
 
 /** A key without credit may sign in: its owner must be able to request a top-up. */
-function maySignIn(key: KeyRow, nowMs: number): boolean {
-  const hasExpired = key.expiresAtMs !== null && nowMs >= key.expiresAtMs;
-  return (
-    key.kind === 'management' &&
-    key.revokedAtMs === null &&
-    !key.adminSuspended &&
-    !key.userDisabled &&
-    !hasExpired
-  );
+function maySignIn(row: KeyRow, nowMs: number): boolean {
+  return row.kind === 'management' && !ownRules.some((rule) => rule.applies({ row, nowMs }));
 }
 
 const newOwner = {

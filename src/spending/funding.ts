@@ -1,10 +1,12 @@
 import type { Account } from '../accounts/account.ts';
-import { Refusal, refuse } from '../errors/catalogue.ts';
-import { messages } from '../errors/messages.ts';
-import { assertMayCall, noCredit } from '../keys/authenticate.ts';
+import { Refusal } from '../errors/catalogue.ts';
+import { assertMayCall } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
-import { type Krw, krwToDecimal } from '../money/krw.ts';
+import { limitRule, noCredit, refuseFirst } from '../keys/rules.ts';
+import type { Krw } from '../money/krw.ts';
 import { seoulDayAt } from '../time/period.ts';
+
+const limitRules = [limitRule];
 
 /** The account and key that pay for a request, and what their figures are compared with. */
 export interface SpendStanding {
@@ -23,10 +25,8 @@ export interface SpendStanding {
  */
 export function assertFunded({ account, key, debtFloor, nowMs }: SpendStanding): void {
   if (account.balance < -debtFloor) throw noCredit(account.balance);
-  const { limit } = key;
-  if (limit === null) return;
-  const usage = key.usageAt(seoulDayAt(nowMs));
-  if (usage >= limit) throw limitReached(limit, usage);
+  if (key.limit === null) return;
+  refuseFirst(limitRules, { row: key.row, spent: key.usageAt(seoulDayAt(nowMs)) });
 }
 
 /**
@@ -43,11 +43,4 @@ export function refusalOfQueued(standing: SpendStanding): Error | null {
     if (refusal instanceof Refusal) return refusal;
     throw refusal;
   }
-}
-
-function limitReached(limit: Krw, usage: Krw): Error {
-  return refuse('key_limit_exceeded', messages.keyLimitExceeded(), {
-    limit_krw: krwToDecimal(limit),
-    usage_krw: krwToDecimal(usage),
-  });
 }

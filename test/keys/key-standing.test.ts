@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KeyRow } from '../../src/keys/keys-sql.ts';
-import { isDisabled, keyStandings, standingOf } from '../../src/keys/standing.ts';
+import { isDisabled, keyStandings, standingOf } from '../../src/keys/rules.ts';
 
 const nowMs = 1_000;
 const active = { revokedAtMs: null, adminSuspended: false, userDisabled: false, expiresAtMs: null } as KeyRow;

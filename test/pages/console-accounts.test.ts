@@ -232,7 +232,8 @@ test('a key is found by hash, label and name, suspended and lifted', async () =>
 test('the console shows the same reason for a refused key as its caller gets, for every cause', async () => {
   const cases = {
     revoked: (hash: KeyHash) => gateway.operator.revokeKey(hash),
-    suspended: (hash: KeyHash) => gateway.operator.suspendKey({ hash, suspended: true, reason: 'r' }),
+    suspended_by_admin: (hash: KeyHash) =>
+      gateway.operator.suspendKey({ hash, suspended: true, reason: 'r' }),
     switched_off: (hash: KeyHash, one: TestAccount) =>
       new PageBrowser(gateway.origin, 'dashboard', sessions.owner(one.accountId)).send(
         'PATCH',
@@ -255,7 +256,7 @@ test('the console shows the same reason for a refused key as its caller gets, fo
         `/keys/${hash}/rotate`,
         { body: {} },
       ),
-    no_credit: (_hash: KeyHash, { accountId }: TestAccount) =>
+    suspended_no_credit: (_hash: KeyHash, { accountId }: TestAccount) =>
       gateway.operator.adjustCredit({
         accountId,
         amount: krwOfMicro(-10_000_000_000n),

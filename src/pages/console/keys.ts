@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { findAccounts } from '../../accounts/accounts-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
+import { errorTypeOf, statusOf } from '../../errors/error-body.ts';
 import { messages } from '../../errors/messages.ts';
 import { type KeyHash, parseKeyHash } from '../../ids/api-key.ts';
 import { type FoundKey, type KeySearch, searchKeys } from '../../keys/key-search-sql.ts';
 import { readKeySpends } from '../../keys/keys-sql.ts';
-import { refusalsOf } from '../../keys/refusals.ts';
-import { noSpend } from '../../keys/spend.ts';
+import { type KeyState, keyRules } from '../../keys/rules.ts';
+import { noSpend, spendOf } from '../../keys/spend.ts';
 import { readKeyDays, readLastUsedDays } from '../../keys/usage-days-sql.ts';
+import { krwOfMicro } from '../../money/krw.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -42,7 +44,7 @@ const foundShape = pageKeyShape.extend({
       z.strictObject({
         status: z.int(),
         type: z.string().describe('The error that the API returns'),
-        cause: z.enum(['revoked', 'switched_off', 'expired', 'suspended', 'no_credit', 'limit']),
+        cause: z.enum(keyRules.map(({ name }) => name)),
       }),
     )
     .describe(
@@ -120,6 +122,16 @@ function noSuchKey(): Error {
   return refuse('not_found', messages.noSuchPageKey());
 }
 
+/** Everything that refuses its calls. */
+function refusalsOf(state: KeyState): z.input<typeof foundShape>['refusals'] {
+  return keyRules
+    .filter((rule) => rule.applies(state))
+    .map((rule) => {
+      const { failure } = rule.refusal(state);
+      return { status: statusOf(failure), type: errorTypeOf(failure), cause: rule.name };
+    });
+}
+
 async function one(parts: ConsoleKeyParts, hash: KeyHash): Promise<z.input<typeof foundShape>> {
   const search: KeySearch = { hash, text: null, accountId: null };
   const [item] = await shown(parts, await searchKeys(parts.reads, search, { beforeId: null, limit: 1 }));
@@ -151,7 +163,7 @@ async function shown(
   );
   return keys.map((row) => {
     const spend = { ...noSpend(day), ...spends.get(row.id) };
-    const balance = balances.get(row.accountId) ?? 0n;
+    const balance = krwOfMicro(balances.get(row.accountId) ?? 0n);
     const use = uses.get(row.accountId) ?? { days: [], lastUsed: new Map() };
     return {
       ...pageKey({ row, spend }, use, { balance, nowMs }),
@@ -161,7 +173,7 @@ async function shown(
       suspend_reason: row.suspendReason,
       account_suspended: row.isAccountSuspended,
       account_suspend_reason: row.accountSuspendReason,
-      refusals: [...refusalsOf(row, spend, balance, nowMs)],
+      refusals: refusalsOf({ row, nowMs, balance, spent: krwOfMicro(spendOf(spend, row.limitReset)) }),
     };
   });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AccountCache } from '../../accounts/account-cache.ts';
 import { readAccount } from '../../accounts/accounts.ts';
+import { accountStandings, standingOfAccount } from '../../accounts/search-sql.ts';
 import type { Krw } from '../../money/krw.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
@@ -22,7 +23,7 @@ const accountShape = z.strictObject({
   email: z.string().nullable(),
   created_at: instant,
   standing: z
-    .enum(['active', 'suspended_no_credit', 'suspended_by_admin'])
+    .enum(accountStandings)
     .describe(
       'Without credit while the balance is zero or less: derived, lifted by a top-up. By an operator: lifted by an operator only',
     ),
@@ -57,7 +58,11 @@ export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageP
           name: row.name,
           email: row.email,
           created_at: isoOf(row.createdAtMs),
-          standing: standingOf(row.suspendedAtMs !== null, account.hasNoCredit),
+          standing: standingOfAccount({
+            suspendedAtMs: row.suspendedAtMs,
+            credits: account.totalCredits,
+            usage: account.totalUsage,
+          }),
           balance_micro: String(account.balance),
           total_credits_micro: String(account.totalCredits),
           total_usage_micro: String(account.totalUsage),
@@ -67,9 +72,4 @@ export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageP
       },
     }),
   ];
-}
-
-function standingOf(isSuspended: boolean, hasNoCredit: boolean): z.input<typeof accountShape>['standing'] {
-  if (isSuspended) return 'suspended_by_admin';
-  return hasNoCredit ? 'suspended_no_credit' : 'active';
 }

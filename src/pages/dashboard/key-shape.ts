@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KeyWithSpend } from '../../keys/key-service.ts';
+import { keyStandings, standingOf } from '../../keys/rules.ts';
 import { spendOf } from '../../keys/spend.ts';
-import { keyStandings, standingOf } from '../../keys/standing.ts';
 import type { KeyDay } from '../../keys/usage-days-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { limitResets, periodAt } from '../../time/period.ts';

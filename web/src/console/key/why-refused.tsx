@@ -46,11 +46,11 @@ function useWords(row: ConsoleKey) {
     switch (cause) {
       case 'expired':
         return t('cause.expired', { at: row.expires_at === null ? '' : format.time(row.expires_at) });
-      case 'suspended':
+      case 'suspended_by_admin':
         return (
           <>
             {row.suspended_itself
-              ? t('cause.suspended', { reason: row.suspend_reason ?? t('common:none') })
+              ? t('cause.suspended_by_admin', { reason: row.suspend_reason ?? t('common:none') })
               : null}{' '}
             {row.account_suspended ? (
               <Link to={`/accounts/${row.account_id}`} className="hover:underline">
@@ -59,10 +59,10 @@ function useWords(row: ConsoleKey) {
             ) : null}
           </>
         );
-      case 'no_credit':
+      case 'suspended_no_credit':
         return (
           <Link to={`/accounts/${row.account_id}`} className="hover:underline">
-            {t('cause.no_credit')}
+            {t('cause.suspended_no_credit')}
           </Link>
         );
       case 'limit':
