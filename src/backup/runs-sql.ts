@@ -1,3 +1,4 @@
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import type { RunHistory } from './schedule.ts';
 
@@ -5,20 +6,22 @@ import type { RunHistory } from './schedule.ts';
 export const runKinds = ['backup', 'drill'] as const;
 export type RunKind = (typeof runKinds)[number];
 
-/** A run as the database has it. */
-export interface RunRow {
-  readonly id: number;
-  readonly kind: RunKind;
-  readonly place: string;
-  readonly backup: string;
-  readonly startedAtMs: number;
+const runs = recordOf({
+  id: number('id'),
+  kind: column<RunKind>('kind'),
+  place: column<string>('place'),
+  backup: column<string>('backup'),
+  startedAtMs: column<number>('started_at'),
   /** Null: it runs, or its process ended. */
-  readonly endedAtMs: number | null;
-  readonly bytes: number | null;
-  readonly rows: number | null;
+  endedAtMs: column<number | null>('ended_at'),
+  bytes: nullable(number('bytes')),
+  rows: nullable(number('rows')),
   /** Null: it succeeded, or has not ended. */
-  readonly error: string | null;
-}
+  error: column<string | null>('error'),
+});
+
+/** A run as the database has it. */
+export type RunRow = RowOf<typeof runs>;
 
 /** What the runs of one kind add up to. */
 export interface RunSummary extends RunHistory {
@@ -77,33 +80,8 @@ export async function endInterruptedRuns(sql: Sql, nowMs: number): Promise<void>
 }
 
 /** The runs, newest first. */
-export async function readRuns(sql: Sql, limit: number): Promise<readonly RunRow[]> {
-  const rows = await sql.query<{
-    id: bigint;
-    kind: RunKind;
-    place: string;
-    backup: string;
-    started_at: number;
-    ended_at: number | null;
-    bytes: bigint | null;
-    rows: bigint | null;
-    error: string | null;
-  }>(
-    `SELECT id, kind, place, backup, started_at, ended_at, bytes, rows, error
-     FROM backup_run ORDER BY id DESC LIMIT $1`,
-    [limit],
-  );
-  return rows.map((row) => ({
-    id: Number(row.id),
-    kind: row.kind,
-    place: row.place,
-    backup: row.backup,
-    startedAtMs: row.started_at,
-    endedAtMs: row.ended_at,
-    bytes: row.bytes === null ? null : Number(row.bytes),
-    rows: row.rows === null ? null : Number(row.rows),
-    error: row.error,
-  }));
+export function readRuns(sql: Sql, limit: number): Promise<readonly RunRow[]> {
+  return runs.all(sql, `SELECT ${runs.columns} FROM backup_run ORDER BY id DESC LIMIT $1`, [limit]);
 }
 
 /** What the runs of each kind add up to. */

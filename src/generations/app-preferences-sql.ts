@@ -1,18 +1,21 @@
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** An app of an account as its owner sees it. */
-export interface OwnedApp {
-  readonly id: number;
+const ownedApps = recordOf({
+  id: number('a.id'),
   /** The owner's name for it, else the recorded one. */
-  readonly name: string;
+  name: column<string>('coalesce(p.name, a.name)'),
   /** What its first request stated. */
-  readonly recordedName: string;
-  readonly url: string | null;
-  readonly firstSeenMs: number;
+  recordedName: column<string>('a.name'),
+  url: column<string | null>('a.url'),
+  firstSeenMs: column<number>('a.first_seen_at'),
   /** The app that its usage counts for; null: for itself. */
-  readonly mergedInto: number | null;
-  readonly isHidden: boolean;
-}
+  mergedInto: nullable(number('p.merged_into')),
+  isHidden: column<boolean>('coalesce(p.is_hidden, false)'),
+});
+
+/** An app of an account as its owner sees it. */
+export type OwnedApp = RowOf<typeof ownedApps>;
 
 /** What an owner changes of an app; what is absent stays. */
 export interface AppChange {
@@ -29,31 +32,14 @@ export type AppChangeOutcome = 'done' | 'not_found' | 'loop';
 /**
  * The apps of an account, merged and hidden ones included; at most 1,000 and what two batches add.
  */
-export async function readOwnedApps(sql: Sql, accountId: number): Promise<readonly OwnedApp[]> {
-  const rows = await sql.query<{
-    id: bigint;
-    name: string;
-    recorded_name: string;
-    url: string | null;
-    first_seen_at: number;
-    merged_into: bigint | null;
-    is_hidden: boolean;
-  }>(
-    `SELECT a.id, coalesce(p.name, a.name) AS name, a.name AS recorded_name, a.url, a.first_seen_at,
-            p.merged_into, coalesce(p.is_hidden, false) AS is_hidden
+export function readOwnedApps(sql: Sql, accountId: number): Promise<readonly OwnedApp[]> {
+  return ownedApps.all(
+    sql,
+    `SELECT ${ownedApps.columns}
      FROM app a LEFT JOIN app_preference p ON p.account_id = a.account_id AND p.app_id = a.id
      WHERE a.account_id = $1 ORDER BY a.id`,
     [accountId],
   );
-  return rows.map((row) => ({
-    id: Number(row.id),
-    name: row.name,
-    recordedName: row.recorded_name,
-    url: row.url,
-    firstSeenMs: row.first_seen_at,
-    mergedInto: row.merged_into === null ? null : Number(row.merged_into),
-    isHidden: row.is_hidden,
-  }));
 }
 
 /** The names of the apps of an account, by their ids as text. */

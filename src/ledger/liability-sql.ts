@@ -1,3 +1,4 @@
+import { column, number, numeric, placeIn, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import { type EntryKind, entryKinds } from './ledger-sql.ts';
 
@@ -23,22 +24,26 @@ export interface Liability {
   readonly debt: bigint;
 }
 
-/** Credit of one kind that was granted in a month of Seoul. */
-export interface IssuedMonth {
+const issuedMonths = recordOf({
   /** `YYYY-MM` */
-  readonly month: string;
-  readonly kind: EntryKind;
-  readonly amount: bigint;
-}
+  month: column<string>("to_char(granted_at AT TIME ZONE 'Asia/Seoul', 'YYYY-MM')"),
+  kind: placeIn(entryKinds, 'kind', 1),
+  amount: numeric('sum(amount)'),
+});
+
+/** Credit of one kind that was granted in a month of Seoul. */
+export type IssuedMonth = RowOf<typeof issuedMonths>;
+
+const expiringLots = recordOf({
+  accountId: number('o.account_id'),
+  accountName: column<string>('a.name'),
+  kind: placeIn(entryKinds, 'o.kind', 1),
+  amount: numeric('o.amount'),
+  expiresAtMs: column<number>('o.expires_at'),
+});
 
 /** Credit that expires soon. */
-export interface ExpiringLot {
-  readonly accountId: number;
-  readonly accountName: string;
-  readonly kind: EntryKind;
-  readonly amount: bigint;
-  readonly expiresAtMs: number;
-}
+export type ExpiringLot = RowOf<typeof expiringLots>;
 
 /**
  * The open lots less the usage that they were not charged with yet, in the order of spending. So
@@ -92,42 +97,30 @@ export async function readLiability(sql: Sql, nowMs: number): Promise<Liability>
 }
 
 /** What was granted as a top-up or a bonus since an instant, by month. */
-export async function readIssuedMonths(sql: Sql, sinceMs: number): Promise<readonly IssuedMonth[]> {
-  const rows = await sql.query<{ month: string; kind: number; amount: string }>(
-    `SELECT to_char(granted_at AT TIME ZONE 'Asia/Seoul', 'YYYY-MM') AS month, kind, sum(amount)::text AS amount
+export function readIssuedMonths(sql: Sql, sinceMs: number): Promise<readonly IssuedMonth[]> {
+  return issuedMonths.all(
+    sql,
+    `SELECT ${issuedMonths.columns}
      FROM credit_lot WHERE granted_at >= to_timestamp($1::float8 / 1000) AND kind IN (1, 2) GROUP BY 1, 2 ORDER BY 1 DESC, 2`,
     [sinceMs],
   );
-  return rows.map(({ month, kind, amount }) => ({ month, kind: kindOf(kind), amount: BigInt(amount) }));
 }
 
 /** The credit that expires first, within 30 days: `limit` lots after `offset`. */
-export async function readExpiringLots(
+export function readExpiringLots(
   sql: Sql,
   nowMs: number,
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly ExpiringLot[]> {
-  const rows = await sql.query<{
-    account_id: bigint;
-    name: string;
-    kind: number;
-    amount: string;
-    expires_at: number;
-  }>(
+  return expiringLots.all(
+    sql,
     `WITH ${outstanding}
-     SELECT o.account_id, a.name, o.kind, o.amount::text AS amount, o.expires_at
+     SELECT ${expiringLots.columns}
      FROM outstanding o JOIN account a ON a.id = o.account_id
      WHERE o.expires_at <= to_timestamp($1::float8 / 1000) + interval '30 days'
      ORDER BY o.expires_at, o.id LIMIT $2 OFFSET $3`,
     [nowMs, limit, offset],
   );
-  return rows.map((row) => ({
-    accountId: Number(row.account_id),
-    accountName: row.name,
-    kind: kindOf(row.kind),
-    amount: BigInt(row.amount),
-    expiresAtMs: row.expires_at,
-  }));
 }
 
 function kindOf(number: number): EntryKind {

@@ -1,24 +1,38 @@
 import { findInAnyAccount } from '../generations/any-account-sql.ts';
 import { int8Array, int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import { lotDigest, microseconds } from '../store/digests.ts';
+import { column, number, placeIn, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import { type EntryKind, entryKindNumber, entryKinds } from './ledger-sql.ts';
 
+const lockedBalances = recordOf({
+  accountId: number('account_id'),
+  credits: column<bigint>('credits'),
+  usage: column<bigint>('usage'),
+  lotApplied: column<bigint>('lot_applied'),
+});
+
 /** The balance row of an account, locked until the transaction ends. */
-export interface LockedBalance {
-  readonly accountId: number;
-  readonly credits: bigint;
-  readonly usage: bigint;
-  readonly lotApplied: bigint;
-}
+export type LockedBalance = RowOf<typeof lockedBalances>;
+
+const lotColumns = {
+  accountId: number('account_id'),
+  id: number('id'),
+  remaining: column<bigint>('remaining'),
+  expiresAtMs: column<number | null>('expires_at'),
+};
+const lots = recordOf(lotColumns);
+const grantedLots = recordOf({
+  ...lotColumns,
+  kind: placeIn(entryKinds, 'kind', 1),
+  amount: column<bigint>('amount'),
+  grantedAtMs: column<number>('granted_at'),
+});
 
 /** A lot that still has a remainder. */
-export interface OpenLot {
-  readonly accountId: number;
-  readonly id: number;
-  readonly remaining: bigint;
-  readonly expiresAtMs: number | null;
-}
+export type OpenLot = RowOf<typeof lots>;
+/** An open lot with what it was granted as, for its owner. */
+export type GrantedLot = RowOf<typeof grantedLots>;
 
 /** Locks an account's balance row; null when the account does not exist. */
 export async function lockBalance(sql: Sql, accountId: number): Promise<LockedBalance | null> {
@@ -29,92 +43,48 @@ export async function lockBalance(sql: Sql, accountId: number): Promise<LockedBa
  * Locks the balance rows of accounts in the order that every transaction uses; an account that does
  * not exist is left out.
  */
-export async function lockBalances(
-  sql: Sql,
-  accountIds: readonly number[],
-): Promise<readonly LockedBalance[]> {
-  const rows = await sql.query<{ account_id: bigint; credits: bigint; usage: bigint; lot_applied: bigint }>(
-    'SELECT account_id, credits, usage, lot_applied FROM account_balance WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE',
+export function lockBalances(sql: Sql, accountIds: readonly number[]): Promise<readonly LockedBalance[]> {
+  return lockedBalances.all(
+    sql,
+    `SELECT ${lockedBalances.columns} FROM account_balance WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE`,
     [int8ArrayOfNumbers(accountIds)],
   );
-  return rows.map((row) => ({
-    accountId: Number(row.account_id),
-    credits: row.credits,
-    usage: row.usage,
-    lotApplied: row.lot_applied,
-  }));
 }
 
 /**
  * Open lots of accounts; of each account in the order in which they are spent: first to expire
  * first, then the oldest.
  */
-export async function openLots(sql: Sql, accountIds: readonly number[]): Promise<readonly OpenLot[]> {
-  const rows = await sql.query<{
-    account_id: bigint;
-    id: bigint;
-    remaining: bigint;
-    expires_at: number | null;
-  }>(
-    'SELECT account_id, id, remaining, expires_at FROM credit_lot WHERE account_id = ANY($1::bigint[]) AND remaining > 0 ORDER BY account_id, expires_at NULLS LAST, id',
+export function openLots(sql: Sql, accountIds: readonly number[]): Promise<readonly OpenLot[]> {
+  return lots.all(
+    sql,
+    `SELECT ${lots.columns} FROM credit_lot WHERE account_id = ANY($1::bigint[]) AND remaining > 0 ORDER BY account_id, expires_at NULLS LAST, id`,
     [int8ArrayOfNumbers(accountIds)],
   );
-  return rows.map((row) => ({
-    accountId: Number(row.account_id),
-    id: Number(row.id),
-    remaining: row.remaining,
-    expiresAtMs: row.expires_at,
-  }));
-}
-
-/** An open lot with what it was granted as, for its owner. */
-export interface GrantedLot extends OpenLot {
-  readonly kind: EntryKind;
-  readonly amount: bigint;
-  readonly grantedAtMs: number;
 }
 
 /** The open lots of an account in the order in which they are spent, at most `limit`. */
-export async function listOpenLots(
-  sql: Sql,
-  accountId: number,
-  limit: number,
-): Promise<readonly GrantedLot[]> {
-  const rows = await sql.query<{
-    id: bigint;
-    kind: number;
-    amount: bigint;
-    remaining: bigint;
-    expires_at: number | null;
-    granted_at: number;
-  }>(
-    `SELECT id, kind, amount, remaining, expires_at, granted_at FROM credit_lot
+export function listOpenLots(sql: Sql, accountId: number, limit: number): Promise<readonly GrantedLot[]> {
+  return grantedLots.all(
+    sql,
+    `SELECT ${grantedLots.columns} FROM credit_lot
      WHERE account_id = $1 AND remaining > 0 ORDER BY expires_at NULLS LAST, id LIMIT $2`,
     [accountId, limit],
   );
-  return rows.map((row) => ({
-    accountId,
-    id: Number(row.id),
-    kind: entryKinds[row.kind - 1] ?? 'topup',
-    amount: row.amount,
-    remaining: row.remaining,
-    expiresAtMs: row.expires_at,
-    grantedAtMs: row.granted_at,
-  }));
 }
 
 /** Writes the new remainders of lots. */
 export async function setRemainders(
   sql: Sql,
-  lots: readonly Pick<OpenLot, 'accountId' | 'id' | 'remaining'>[],
+  changed: readonly Pick<OpenLot, 'accountId' | 'id' | 'remaining'>[],
 ): Promise<void> {
   await sql.query(
     `UPDATE credit_lot l SET remaining = u.remaining FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (account_id, id, remaining)
      WHERE l.account_id = ANY($1::bigint[]) AND l.account_id = u.account_id AND l.id = u.id`,
     [
-      int8ArrayOfNumbers(lots.map((lot) => lot.accountId)),
-      int8ArrayOfNumbers(lots.map((lot) => lot.id)),
-      int8Array(lots.map((lot) => lot.remaining)),
+      int8ArrayOfNumbers(changed.map((lot) => lot.accountId)),
+      int8ArrayOfNumbers(changed.map((lot) => lot.id)),
+      int8Array(changed.map((lot) => lot.remaining)),
     ],
   );
 }

@@ -1,27 +1,30 @@
+import { column, nullable, number, placeIn, type RowOf, recordOf, uuid } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
-import { type EntryKind, entryKinds } from './ledger-sql.ts';
+import { entryKinds } from './ledger-sql.ts';
+
+const lines = recordOf({
+  accountId: number('l.account_id'),
+  accountName: column<string>('a.name'),
+  /** `YYYY-MM-DD` in Seoul. */
+  day: column<string>('l.day'),
+  /** Null for the usage of a day. */
+  createdAtMs: column<number | null>('l.created_at'),
+  kind: placeIn(entryKinds, 'l.kind', 1),
+  amountMicro: column<bigint>('l.amount'),
+  /** Requests of the day; null for an entry. */
+  requests: nullable(number('l.requests')),
+  /** Null for the usage of a day. */
+  entryId: nullable(number('l.id')),
+  /** The generation that a refund returns, 32 hex digits. */
+  refundOf: nullable(uuid('l.refund_of')),
+  memo: column<string | null>('l.memo'),
+});
 
 /**
  * A line of the books of a month: an entry, or the usage of an account on a Seoul day. Amounts in
  * micro-won.
  */
-export interface MonthLine {
-  readonly accountId: number;
-  readonly accountName: string;
-  /** `YYYY-MM-DD` in Seoul. */
-  readonly day: string;
-  /** Null for the usage of a day. */
-  readonly createdAtMs: number | null;
-  readonly kind: EntryKind;
-  readonly amountMicro: bigint;
-  /** Requests of the day; null for an entry. */
-  readonly requests: number | null;
-  /** Null for the usage of a day. */
-  readonly entryId: number | null;
-  /** The generation that a refund returns, 32 hex digits. */
-  readonly refundOf: string | null;
-  readonly memo: string | null;
-}
+export type MonthLine = RowOf<typeof lines>;
 
 /** Whether all of these accounts exist. */
 export async function accountsExist(sql: Sql, ids: readonly number[]): Promise<boolean> {
@@ -49,7 +52,7 @@ export async function accountsAfter(
  * The lines of accounts on the Seoul days from `fromDay` to before `toDay`, in the order of account
  * and time.
  */
-export async function monthLines(
+export function monthLines(
   sql: Sql,
   {
     accounts,
@@ -57,19 +60,9 @@ export async function monthLines(
     toDay,
   }: { readonly accounts: readonly number[]; readonly fromDay: string; readonly toDay: string },
 ): Promise<readonly MonthLine[]> {
-  const rows = await sql.query<{
-    account_id: bigint;
-    name: string;
-    day: string;
-    created_at: number | null;
-    kind: number;
-    amount: bigint;
-    requests: bigint | null;
-    id: bigint | null;
-    refund_of: string | null;
-    memo: string | null;
-  }>(
-    `SELECT l.*, a.name FROM (
+  return lines.all(
+    sql,
+    `SELECT ${lines.columns} FROM (
        SELECT account_id, (created_at AT TIME ZONE 'Asia/Seoul')::date::text AS day, created_at, kind, amount, NULL::bigint AS requests, id, refund_of, memo
        FROM ledger WHERE account_id = ANY ($1::bigint[]) AND kind <> 3
          AND created_at >= ($2::date::timestamp AT TIME ZONE 'Asia/Seoul') AND created_at < ($3::date::timestamp AT TIME ZONE 'Asia/Seoul')
@@ -80,16 +73,4 @@ export async function monthLines(
      ) l JOIN account a ON a.id = l.account_id ORDER BY l.account_id, l.day, l.id NULLS LAST`,
     [accounts, fromDay, toDay],
   );
-  return rows.map((row) => ({
-    accountId: Number(row.account_id),
-    accountName: row.name,
-    day: row.day,
-    createdAtMs: row.created_at,
-    kind: entryKinds[row.kind - 1] ?? 'adjustment',
-    amountMicro: row.amount,
-    requests: row.requests === null ? null : Number(row.requests),
-    entryId: row.id === null ? null : Number(row.id),
-    refundOf: row.refund_of?.replaceAll('-', '') ?? null,
-    memo: row.memo,
-  }));
 }

@@ -21,6 +21,18 @@ const balanceColumns = {
 };
 const balances = new Selection(balanceColumns);
 const settledBalances = new Selection({ ...balanceColumns, expiredUntilMs: 'expired_until' });
+const lockedBalances = new Selection({
+  accountId: 'account_id',
+  credits: 'credits',
+  usage: 'usage',
+  lotApplied: 'lot_applied',
+});
+const lots = new Selection({
+  accountId: 'account_id',
+  id: 'id',
+  remaining: 'remaining',
+  expiresAtMs: 'expires_at',
+});
 const acts = new Selection({
   id: 'l.id',
   accountId: 'l.account_id',
@@ -220,7 +232,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT account_id, credits, usage, lot_applied FROM account_balance WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE',
+    text: `SELECT ${lockedBalances.text} FROM account_balance WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE`,
     locks: (_tx, [ids]) =>
       numbersOf(ids)
         .toSorted((a, b) => a - b)
@@ -230,13 +242,11 @@ export const moneyStatements: readonly Statement[] = [
         .toSorted((a, b) => a - b)
         .flatMap((id) => {
           const row = tx.get('account_balance', String(id));
-          if (row === undefined) return [];
-          const { credits, usage, lot_applied } = row;
-          return [{ account_id: BigInt(id), credits, usage, lot_applied }];
+          return row === undefined ? [] : [lockedBalances.of(row, { accountId: BigInt(id) })];
         }),
   },
   {
-    text: 'SELECT account_id, id, remaining, expires_at FROM credit_lot WHERE account_id = ANY($1::bigint[]) AND remaining > 0 ORDER BY account_id, expires_at NULLS LAST, id',
+    text: `SELECT ${lots.text} FROM credit_lot WHERE account_id = ANY($1::bigint[]) AND remaining > 0 ORDER BY account_id, expires_at NULLS LAST, id`,
     run: (tx, [accounts]) =>
       [...tx.rows('credit_lot')]
         .map(([, row]) => row)
@@ -247,12 +257,7 @@ export const moneyStatements: readonly Statement[] = [
             (a.expires_at ?? Number.MAX_VALUE) - (b.expires_at ?? Number.MAX_VALUE) ||
             a.id - b.id,
         )
-        .map(({ account_id, id, remaining, expires_at }) => ({
-          account_id: BigInt(account_id),
-          id: BigInt(id),
-          remaining,
-          expires_at,
-        })),
+        .map((row) => lots.of(row, { accountId: BigInt(row.account_id), id: BigInt(row.id) })),
   },
   {
     text: 'UPDATE credit_lot l SET remaining = u.remaining FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (account_id, id, remaining) WHERE l.account_id = ANY($1::bigint[]) AND l.account_id = u.account_id AND l.id = u.id',
