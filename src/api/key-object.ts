@@ -1,7 +1,7 @@
 import type { KeyWithSpend } from '../keys/key-service.ts';
 import { isDisabled } from '../keys/rules.ts';
-import { spendOf } from '../keys/spend.ts';
-import { krwOfMicro, krwToNumber, zeroKrw } from '../money/krw.ts';
+import { usedOf } from '../keys/spend.ts';
+import { krwOfMicro, krwToNumber } from '../money/krw.ts';
 import { isoOf } from '../time/clock.ts';
 
 /** OpenRouter groups keys in workspaces named by a UUID; here each account is one workspace. */
@@ -17,14 +17,12 @@ export const byokUsage = { byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly
  * below 0 (spec:api/5.9).
  */
 export function spending({ row, spend }: KeyWithSpend): object {
-  const usage = spendOf(spend, row.limitReset);
-  const limit = row.limitMicro;
-  const left = limit === null ? null : limit > usage ? krwOfMicro(limit - usage) : zeroKrw;
+  const { used, left } = usedOf(spend, row);
   return {
-    limit: limit === null ? null : krwToNumber(krwOfMicro(limit)),
-    limit_remaining: left === null ? null : krwToNumber(left),
+    limit: row.limitMicro === null ? null : krwToNumber(krwOfMicro(row.limitMicro)),
+    limit_remaining: left === null ? null : krwToNumber(krwOfMicro(left)),
     limit_reset: row.limitReset,
-    usage: krwToNumber(krwOfMicro(usage)),
+    usage: krwToNumber(krwOfMicro(used)),
     usage_daily: krwToNumber(krwOfMicro(spend.daily)),
     usage_weekly: krwToNumber(krwOfMicro(spend.weekly)),
     usage_monthly: krwToNumber(krwOfMicro(spend.monthly)),

@@ -1,4 +1,5 @@
 import { type LimitReset, periodStartDay } from '../time/period.ts';
+import type { KeyRow } from './keys-sql.ts';
 
 /**
  * What a key spent in the periods that contain one Seoul day; micro-won. A value: every function
@@ -64,4 +65,13 @@ export function spendOf(spend: Spend, reset: LimitReset): bigint {
     case 'monthly':
       return spend.monthly;
   }
+}
+
+/** What counts against the limit of a key, and what is left of it, never below 0; null: no limit. */
+export function usedOf(
+  spend: Spend,
+  { limitMicro, limitReset }: Pick<KeyRow, 'limitMicro' | 'limitReset'>,
+): { readonly used: bigint; readonly left: bigint | null } {
+  const used = spendOf(spend, limitReset);
+  return { used, left: limitMicro === null ? null : limitMicro > used ? limitMicro - used : 0n };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KeyWithSpend } from '../../keys/key-service.ts';
 import { keyStandings, standingOf } from '../../keys/rules.ts';
-import { spendOf } from '../../keys/spend.ts';
+import { usedOf } from '../../keys/spend.ts';
 import type { KeyDay } from '../../keys/usage-days-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { limitResets, periodAt } from '../../time/period.ts';
@@ -45,9 +45,7 @@ export function pageKey(
   { lastUsed, days }: KeyUse,
   { balance, nowMs }: { readonly balance: bigint; readonly nowMs: number },
 ): z.input<typeof pageKeyShape> {
-  const used = spendOf(spend, row.limitReset);
-  const { limitMicro: limit } = row;
-  const left = limit === null ? null : limit > used ? limit - used : 0n;
+  const { used, left } = usedOf(spend, row);
   const { endMs } = periodAt(row.limitReset, nowMs);
   return {
     hash: row.hash,
@@ -56,7 +54,7 @@ export function pageKey(
     label: row.label,
     standing: standingOf(row, balance, nowMs),
     switched_off: row.userDisabled,
-    limit_micro: limit === null ? null : String(limit),
+    limit_micro: row.limitMicro === null ? null : String(row.limitMicro),
     limit_reset: row.limitReset,
     limit_used_micro: String(used),
     limit_remaining_micro: left === null ? null : String(left),
