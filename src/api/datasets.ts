@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import { appRankings, type DatasetParts } from '../datasets/app-rankings.ts';
+import { appRankings } from '../datasets/app-rankings.ts';
 import { type BenchmarkQuery, benchmarks } from '../datasets/benchmarks.ts';
+import type { DatasetParts } from '../datasets/dataset.ts';
 import { type ModelQuery, modelRankings } from '../datasets/model-rankings.ts';
 import { sliceName } from '../datasets/series.ts';
 import {

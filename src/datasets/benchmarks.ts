@@ -1,7 +1,32 @@
-import { isoOf } from '../time/clock.ts';
-import type { DatasetParts, DatasetResponse } from './app-rankings.ts';
-import { type BenchmarkItem, type BenchmarkSnapshot, readBenchmarks } from './benchmarks-sql.ts';
-import { sampleBenchmarks } from './sample-benchmarks.ts';
+import { z } from 'zod';
+import type { Sql } from '../store/sql.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
+import { isoDay } from '../time/period.ts';
+import type { DatasetParts, DatasetResponse, Synced } from './dataset.ts';
+import { utcDayAt } from './days.ts';
+import { deletePeriods, type Period, readLatestPeriod, writePeriods } from './periods-sql.ts';
+import { sampleBenchmarks } from './samples.ts';
+import { members, type SourceReader } from './source.ts';
+
+const key = { dataset: 'benchmarks', series: '' };
+
+/**
+ * A row of the benchmarks in OpenRouter's shape: its `source` determines its members
+ * (spec:compat/11).
+ */
+export interface BenchmarkItem {
+  readonly source: string;
+  readonly model_permaslug: string;
+  readonly [member: string]: unknown;
+}
+
+/** How each publisher is to be cited, by the `source` of its items. */
+type Publishers = Readonly<
+  Record<string, { readonly citation: string | null; readonly source_url: string | null }>
+>;
+
+/** All benchmarks at one time, in the order of the source. */
+export type BenchmarkSnapshot = Period<BenchmarkItem, Publishers>;
 
 /** The publishers of benchmarks, and the filters of OpenRouter (spec:compat/11). */
 export const benchmarkSources = ['artificial-analysis', 'design-arena', 'openrouter'] as const;
@@ -36,8 +61,9 @@ export interface BenchmarkQuery {
  */
 export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Promise<DatasetResponse> {
   const stored = await readBenchmarks(parts.database);
-  const snapshot = stored ?? (parts.samples ? sampleBenchmarks(parts.clock.now()) : null);
-  const found = (snapshot?.items ?? []).filter((item) => matches(item, query));
+  const snapshot: BenchmarkSnapshot | null =
+    stored ?? (parts.samples ? sampleBenchmarks(parts.clock.now()) : null);
+  const found = (snapshot?.rows ?? []).filter((item) => matches(item, query));
   const items = found.slice(0, query.maxResults ?? found.length);
   return {
     data: query.includeRunConfig ? items : items.map(({ run_config: _, ...item }) => item),
@@ -99,12 +125,139 @@ function publishers(
   items: readonly BenchmarkItem[],
 ): object {
   const shown = new Set(items.map((item) => item.source));
-  const source = query.source === null ? undefined : snapshot?.sources[query.source];
+  const source = query.source === null ? undefined : snapshot?.about[query.source];
   return {
     source_url: source?.source_url ?? null,
     citation: source?.citation ?? null,
-    citations: Object.entries(snapshot?.sources ?? {}).flatMap(([source, { citation }]) =>
+    citations: Object.entries(snapshot?.about ?? {}).flatMap(([source, { citation }]) =>
       shown.has(source) && citation !== null ? [citation] : [],
     ),
   };
 }
+
+/** The benchmarks of the last sync; null before. */
+export function readBenchmarks(sql: Sql): Promise<BenchmarkSnapshot | null> {
+  return readLatestPeriod(sql, key, null);
+}
+
+/**
+ * The queries that together return everything: each names a publisher, and an arena is only
+ * returned by its name.
+ */
+const queries: readonly { readonly source: string; readonly [parameter: string]: string }[] = [
+  { source: 'artificial-analysis' },
+  { source: 'design-arena', arena: 'models' },
+  { source: 'design-arena', arena: 'builders' },
+  { source: 'design-arena', arena: 'agents' },
+  { source: 'openrouter', include_run_config: 'true' },
+  { source: 'openrouter', task_type: 'search', include_run_config: 'true' },
+];
+
+/** Reads all benchmarks and replaces the earlier ones. Throws as `SourceReader.read` does. */
+export async function syncBenchmarks(reader: SourceReader, clock: Clock): Promise<Synced> {
+  const items = new Map<string, BenchmarkItem>();
+  const about: Record<string, Publishers[string]> = {};
+  const times: number[] = [];
+  for (const query of queries) {
+    const { data, meta } = await reader.read('/benchmarks', query, page);
+    // Two queries may return the same item.
+    for (const item of data) items.set(identityOf(item), item);
+    about[query.source] ??= { citation: meta.citation ?? null, source_url: meta.source_url ?? null };
+    if (meta.as_of !== null) times.push(meta.as_of);
+  }
+  if (items.size === 0) return { rows: 0, through: null };
+  const syncedAtMs = clock.now();
+  const asOfMs = times.length === 0 ? syncedAtMs : Math.min(...times);
+  const day = utcDayAt(asOfMs);
+  const snapshot = { startDay: day, endDay: day, asOfMs, syncedAtMs, rows: [...items.values()], about };
+  await reader.publish(async (sql) => {
+    await deletePeriods(sql, key.dataset);
+    await writePeriods(sql, key, [snapshot]);
+  });
+  return { rows: items.size, through: isoDay(day) };
+}
+
+const identity = [
+  'source',
+  'model_permaslug',
+  'benchmark_type',
+  'arena',
+  'category',
+  'search_engine',
+  'search_surface',
+];
+
+function identityOf(item: BenchmarkItem): string {
+  return JSON.stringify(identity.map((member) => item[member] ?? null));
+}
+
+/** A member that may be absent or null at the source, and is null here. */
+function orNull<T extends z.ZodType>(shape: T) {
+  return shape.nullish().transform((value) => value ?? null);
+}
+
+const maybe = orNull(z.number());
+const position = orNull(z.int());
+const pricing = orNull(z.object({ prompt: z.string(), completion: z.string() }));
+const named = { model_permaslug: z.string(), display_name: z.string() };
+const runs = {
+  source: z.literal('openrouter'),
+  ...named,
+  benchmark_type: z.string(),
+  total_tasks: z.int(),
+  avg_cost_per_task: maybe,
+  last_run_timestamp: z.string(),
+};
+const runConfig = z.object({
+  max_agent_turns: position,
+  reasoning_effort: z.string().nullable(),
+  temperature: maybe,
+});
+
+/** A page of `/benchmarks` in OpenRouter's shape (spec:compat/11), without unknown members. */
+const page = z.object({
+  data: z.array(
+    z.union([
+      z.object({
+        source: z.literal('artificial-analysis'),
+        ...named,
+        intelligence_index: maybe,
+        coding_index: maybe,
+        agentic_index: maybe,
+        pricing,
+      }),
+      z.object({
+        source: z.literal('design-arena'),
+        ...named,
+        arena: z.string(),
+        category: z.string(),
+        elo: z.number(),
+        win_rate: z.number(),
+        avg_generation_time_ms: maybe,
+        tournament_stats: z.object({
+          first_place: position,
+          second_place: position,
+          third_place: position,
+          fourth_place: position,
+          total: position,
+        }),
+        pricing,
+      }),
+      z.object({
+        ...runs,
+        primary_metric: z.string(),
+        primary_score: z.number(),
+        avg_latency_per_task_ms: maybe,
+        search_engine: z.string(),
+        search_surface: z.string(),
+        run_config: runConfig.optional(),
+      }),
+      z.object({ ...runs, accuracy: z.number(), accuracy_stddev: maybe }),
+    ]),
+  ),
+  meta: z.object({
+    as_of: members.asOf,
+    citation: z.string().nullish(),
+    source_url: z.string().nullish(),
+  }),
+});

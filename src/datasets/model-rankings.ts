@@ -1,8 +1,16 @@
+import { z } from 'zod';
 import { refuse } from '../errors/catalogue.ts';
 import { messages, requirements } from '../errors/messages.ts';
-import { isoOf } from '../time/clock.ts';
+import type { Sql } from '../store/sql.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
-import type { DatasetParts, DatasetResponse } from './app-rankings.ts';
+import {
+  attributionOf,
+  type DatasetParts,
+  type DatasetResponse,
+  noAttribution,
+  type Synced,
+} from './dataset.ts';
 import {
   type Day,
   defaultSpan,
@@ -13,9 +21,24 @@ import {
   monthStart,
   weekStart,
 } from './days.ts';
-import { attributionOf, noAttribution } from './licence.ts';
-import { hasModelRows, type ModelRow, readModelSeries } from './models-sql.ts';
-import { sampleModelRows } from './sample-models.ts';
+import { hasRows, type Period, readLatestPeriod, readPeriods, writePeriods } from './periods-sql.ts';
+import { sampleModelRows } from './samples.ts';
+import { allSeries, type Series } from './series.ts';
+import { members, type SourceReader } from './source.ts';
+
+const dataset = 'rankings-daily';
+
+/** The tokens of a model on a day, or in the week that begins on it. */
+export interface ModelRow {
+  readonly day: Day;
+  /** `other` is the sum of every model without a row of its own. */
+  readonly model: string;
+  /** Up to 30 digits. */
+  readonly totalTokens: bigint;
+}
+
+/** A model and its tokens, as the period of one date has them. */
+type StoredRow = readonly [string, string];
 
 /** A time grain of the model ranking. */
 export const grains = ['day', 'week', 'month'] as const;
@@ -82,14 +105,28 @@ async function rowsFor(
   series: NonNullable<ModelQuery['series']>,
   { start, end }: Window,
 ): Promise<Found | null> {
-  const isWeekly = series.grain === 'week';
-  const from = isWeekly ? weekStart(start) : start;
+  const from = series.grain === 'week' ? weekStart(start) : start;
   const stored = await readModelSeries(database, series.name, from, end);
   if (stored !== null) return { ...stored, source: 'upstream' };
-  if (!samples || (await hasModelRows(database))) return null;
+  if (!samples || (await hasRows(database, dataset))) return null;
   const lastDay = lastCompletedDay(clock.now());
   const rows = sampleModelRows(series, from, Math.min(end, lastDay));
   return { rows, asOfMs: instantOf(lastDay + 1), source: 'fixture' };
+}
+
+/** The rows of a series between two days, and the time of its data; null when it was never read. */
+export async function readModelSeries(
+  sql: Sql,
+  series: string,
+  from: Day,
+  to: Day,
+): Promise<{ readonly rows: readonly ModelRow[]; readonly asOfMs: number } | null> {
+  const { periods, latest } = await readPeriods<StoredRow>(sql, { dataset, series }, from, to);
+  if (latest === null) return null;
+  const rows = periods.flatMap(({ endDay: day, rows }) =>
+    rows.map(([model, tokens]) => ({ day, model, totalTokens: BigInt(tokens) })),
+  );
+  return { rows, asOfMs: latest.asOfMs };
 }
 
 function metaOf(asOfMs: number, { start, end }: Window, isUpstream: boolean): object {
@@ -137,4 +174,80 @@ function dateOf(day: Day, grain: Grain): Day {
     case 'month':
       return monthStart(day);
   }
+}
+
+/**
+ * Days that are read again at every sync, because the source still updates them. Two weeks for
+ * weekly series.
+ */
+const readAgain = { day: 3, week: 14 };
+/** Days of one request: about 5,000 rows, and a year of weeks. */
+const windowDays = { day: 92, week: 364 };
+
+/**
+ * Brings every series up to the last day that is over, oldest window first. Each window is
+ * published as a whole, and the next sync continues after the last one. Throws as
+ * `SourceReader.read` does.
+ */
+export async function syncModels(reader: SourceReader, clock: Clock, sql: Sql): Promise<Synced> {
+  const lastDay = lastCompletedDay(clock.now());
+  let rows = 0;
+  for (const series of allSeries) {
+    const through = await readThrough(sql, series.name);
+    const fresh = through === null ? firstDay : through + 1 - readAgain[series.grain];
+    for (let from = beginning(series, fresh); from <= lastDay; from += windowDays[series.grain]) {
+      const to = Math.min(lastDay, from + windowDays[series.grain] - 1);
+      rows += await syncWindow(reader, clock, series, { start: from, end: to });
+    }
+  }
+  return { rows, through: isoDay(lastDay) };
+}
+
+/** The day up to which a series has been read; null when it never was. */
+export async function readThrough(sql: Sql, series: string): Promise<Day | null> {
+  return (await readLatestPeriod(sql, { dataset, series }, null))?.endDay ?? null;
+}
+
+async function syncWindow(
+  reader: SourceReader,
+  clock: Clock,
+  series: Series,
+  { start, end }: Window,
+): Promise<number> {
+  const window = { start_date: isoDay(Math.max(firstDay, start)), end_date: isoDay(end) };
+  const shape = windowShape(beginning(series, start), end);
+  const { data, meta } = await reader.read(`/datasets/${dataset}`, { ...series.query, ...window }, shape);
+  const syncedAtMs = clock.now();
+  // The last day states how far the series has been read, also when it has no rows.
+  const dates = new Map<Day, StoredRow[]>([[end, []]]);
+  for (const row of data) {
+    const date = dates.get(row.date) ?? [];
+    date.push([row.model_permaslug, row.total_tokens]);
+    dates.set(row.date, date);
+  }
+  const periods = [...dates].map(([day, rows]): Period<StoredRow> => {
+    return { startDay: day, endDay: day, asOfMs: meta.as_of ?? syncedAtMs, syncedAtMs, rows, about: null };
+  });
+  await reader.publish((sql) => writePeriods(sql, { dataset, series: series.name }, periods));
+  return data.length;
+}
+
+function windowShape(from: Day, to: Day) {
+  const { day, text, tokens, asOf } = members;
+  const date = day.refine((one) => one >= from && one <= to, 'the day was not requested');
+  return z.object({
+    data: z
+      .array(z.object({ date, model_permaslug: text.pipe(z.string().min(1)), total_tokens: tokens }))
+      .refine(
+        (rows) => new Set(rows.map((row) => `${row.date} ${row.model_permaslug}`)).size === rows.length,
+        'a model has two rows on one day',
+      ),
+    meta: z.object({ as_of: asOf, start_date: day, end_date: day }),
+  });
+}
+
+/** The start, at the source, of a window that begins on `day`: weeks begin on their Monday. */
+function beginning(series: Series, day: Day): Day {
+  const notBefore = Math.max(firstDay, day);
+  return series.grain === 'week' ? weekStart(notBefore) : notBefore;
 }

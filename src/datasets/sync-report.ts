@@ -1,9 +1,10 @@
 import type { Config } from '../config/config.ts';
 import type { Sql } from '../store/sql.ts';
 import { utcDayAt } from './days.ts';
-import { defaultPace } from './source-reader.ts';
+import { countRows } from './periods-sql.ts';
+import { defaultPace } from './source.ts';
 import { type DatasetName, datasetNames, nextSyncMs } from './sync.ts';
-import { readDatasetRows, readSource, readSyncTimes } from './sync-sql.ts';
+import { readSource, readSyncState } from './sync-sql.ts';
 
 /** The state of one dataset. */
 export interface DatasetReport {
@@ -35,8 +36,14 @@ export async function reportSync(
   nowMs: number,
 ): Promise<SyncReport> {
   const source = await readSource(sql);
-  const rows = await readDatasetRows(sql);
-  const times = await readSyncTimes(sql);
+  const rows = await countRows(sql);
+  const reports: DatasetReport[] = [];
+  for (const dataset of datasetNames) {
+    const state = await readSyncState(sql, dataset);
+    const nextAtMs = syncKey === null ? null : nextSyncMs(state, nowMs);
+    const { syncedAtMs, failures } = state;
+    reports.push({ dataset, syncedAtMs, rows: rows.get(dataset) ?? 0, failures, nextAtMs });
+  }
   return {
     hasKey: syncKey !== null,
     samples,
@@ -46,15 +53,6 @@ export async function reportSync(
       lastAtMs: source.requestedAtMs,
     },
     isRunning: source.heldUntilMs !== null && source.heldUntilMs > nowMs,
-    datasets: datasetNames.map((dataset) => {
-      const state = times.get(dataset);
-      return {
-        dataset,
-        syncedAtMs: state?.syncedAtMs ?? null,
-        rows: rows.get(dataset) ?? 0,
-        failures: state?.failures ?? 0,
-        nextAtMs: syncKey === null ? null : nextSyncMs(state ?? null, nowMs),
-      };
-    }),
+    datasets: reports,
   };
 }

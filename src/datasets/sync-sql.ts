@@ -8,13 +8,8 @@ export interface SyncState {
   /** Failures since the last success. */
   readonly failures: number;
   readonly retryAtMs: number | null;
-}
-
-/** A page that was read and is not published yet. */
-export interface StagedPage {
-  readonly page: number;
-  readonly fetchedAtMs: number;
-  readonly content: string;
+  /** When the last sync succeeded; null: never. */
+  readonly syncedAtMs: number | null;
 }
 
 /**
@@ -81,12 +76,12 @@ export async function hasLease(sql: Sql, holder: string): Promise<boolean> {
 
 /** The state of a dataset's sync. */
 export async function readSyncState(sql: Sql, dataset: string): Promise<SyncState> {
-  const [row] = await sql.query<{ done_day: number | null; failures: number; retry_at: number | null }>(
-    "SELECT done_day - date '1970-01-01' AS done_day, failures, retry_at FROM dataset_sync WHERE dataset = $1",
+  const [state] = await sql.query<SyncState>(
+    `SELECT done_day - date '1970-01-01' AS "doneDay", failures, retry_at AS "retryAtMs", synced_at AS "syncedAtMs"
+     FROM dataset_sync WHERE dataset = $1`,
     [dataset],
   );
-  if (row === undefined) return { doneDay: null, failures: 0, retryAtMs: null };
-  return { doneDay: row.done_day, failures: row.failures, retryAtMs: row.retry_at };
+  return state ?? { doneDay: null, failures: 0, retryAtMs: null, syncedAtMs: null };
 }
 
 /** Records that the sync of a Seoul day is done. */
@@ -113,29 +108,6 @@ export async function noteFailure(
   );
 }
 
-/** Pages of a dataset that are not published yet, in order. */
-export async function readStagedPages(sql: Sql, dataset: string): Promise<readonly StagedPage[]> {
-  const rows = await sql.query<{ page: number; fetched_at: number; content: string }>(
-    'SELECT page, fetched_at, content FROM dataset_page WHERE dataset = $1 ORDER BY page',
-    [dataset],
-  );
-  return rows.map(({ page, fetched_at: fetchedAtMs, content }) => ({ page, fetchedAtMs, content }));
-}
-
-/** Keeps a page until it is published. */
-export async function stagePage(sql: Sql, dataset: string, staged: StagedPage): Promise<void> {
-  await sql.query(
-    `INSERT INTO dataset_page (dataset, page, fetched_at, content) VALUES ($1, $2, to_timestamp($3::float8 / 1000), $4)
-     ON CONFLICT (dataset, page) DO UPDATE SET fetched_at = excluded.fetched_at, content = excluded.content`,
-    [dataset, staged.page, staged.fetchedAtMs, staged.content],
-  );
-}
-
-/** Deletes the staged pages of a dataset. */
-export async function dropStagedPages(sql: Sql, dataset: string): Promise<void> {
-  await sql.query('DELETE FROM dataset_page WHERE dataset = $1', [dataset]);
-}
-
 /** The source as it is now. */
 export interface SourceState {
   /** The UTC day of the counted requests, since 1970-01-01. */
@@ -148,47 +120,9 @@ export interface SourceState {
 
 /** Reads the state of the source. */
 export async function readSource(sql: Sql): Promise<SourceState> {
-  const [row] = await sql.query<{
-    day: number | null;
-    requests: number;
-    asked_at: number | null;
-    held_until: number | null;
-  }>(`SELECT day - date '1970-01-01' AS day, requests, asked_at, held_until FROM dataset_source`);
-  return {
-    day: row?.day ?? null,
-    requests: row?.requests ?? 0,
-    requestedAtMs: row?.asked_at ?? null,
-    heldUntilMs: row?.held_until ?? null,
-  };
-}
-
-/** The states of all datasets that were synced or failed, with the instant of the last success. */
-export async function readSyncTimes(
-  sql: Sql,
-): Promise<ReadonlyMap<string, SyncState & { readonly syncedAtMs: number | null }>> {
-  const rows = await sql.query<{
-    dataset: string;
-    done_day: number | null;
-    failures: number;
-    retry_at: number | null;
-    synced_at: number | null;
-  }>(
-    "SELECT dataset, done_day - date '1970-01-01' AS done_day, failures, retry_at, synced_at FROM dataset_sync",
+  const [state] = await sql.query<SourceState>(
+    `SELECT day - date '1970-01-01' AS day, requests, asked_at AS "requestedAtMs", held_until AS "heldUntilMs"
+     FROM dataset_source`,
   );
-  return new Map(
-    rows.map((row) => [
-      row.dataset,
-      { doneDay: row.done_day, failures: row.failures, retryAtMs: row.retry_at, syncedAtMs: row.synced_at },
-    ]),
-  );
-}
-
-/** How many rows each dataset has. */
-export async function readDatasetRows(sql: Sql): Promise<ReadonlyMap<string, number>> {
-  const rows = await sql.query<{ dataset: string; rows: bigint }>(
-    `SELECT 'app-rankings' AS dataset, count(*) AS rows FROM app_ranking
-     UNION ALL SELECT 'benchmarks', coalesce(sum(json_array_length(items::json)), 0)::bigint FROM benchmark_snapshot
-     UNION ALL SELECT 'rankings-daily', count(*) FROM model_ranking`,
-  );
-  return new Map(rows.map((row) => [row.dataset, Number(row.rows)]));
+  return state ?? { day: null, requests: 0, requestedAtMs: null, heldUntilMs: null };
 }

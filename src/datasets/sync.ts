@@ -4,13 +4,22 @@ import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, isoOf, maxClockSkewMs } from '../time/clock.ts';
 import { seoulDayAt, seoulDayStartMs } from '../time/period.ts';
+import { syncApps } from './app-rankings.ts';
+import { syncBenchmarks } from './benchmarks.ts';
+import type { Synced } from './dataset.ts';
 import { instantOf, utcDayAt } from './days.ts';
-import { openSource, type Source, SourceFault, type SourceLimits } from './source.ts';
-import { BudgetSpent, defaultPace, leaseMs, type Pace, SourceLost, SourceReader } from './source-reader.ts';
-import { syncApps } from './sync-apps.ts';
-import { syncBenchmarks } from './sync-benchmarks.ts';
-import { syncModels } from './sync-models.ts';
-import type { Synced } from './sync-parts.ts';
+import { syncModels } from './model-rankings.ts';
+import {
+  BudgetSpent,
+  defaultPace,
+  defaultSourceLimits,
+  leaseMs,
+  type Pace,
+  SourceFault,
+  type SourceLimits,
+  SourceLost,
+  SourceReader,
+} from './source.ts';
 import {
   leaseSource,
   noteFailure,
@@ -56,14 +65,12 @@ export interface DatasetSyncParts {
  */
 export class DatasetSync {
   readonly #parts: DatasetSyncParts;
-  readonly #source: Source | null;
   readonly #closing = new AbortController();
   readonly #holder = randomUUID();
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(parts: DatasetSyncParts) {
     this.#parts = parts;
-    this.#source = openSource(parts.settings, parts.clock, parts.limits);
   }
 
   /**
@@ -71,7 +78,7 @@ export class DatasetSync {
    * and leaves the data as it was.
    */
   async syncDue(): Promise<void> {
-    if (this.#source === null || this.#closing.signal.aborted) return;
+    if (this.#parts.settings.syncKey === null || this.#closing.signal.aborted) return;
     if ((await this.#due()).length === 0) return;
     await this.#withLease(async (reader) => {
       // Checked again: another node may have done it just before.
@@ -84,7 +91,7 @@ export class DatasetSync {
    * now.
    */
   async syncNow(datasets: readonly DatasetName[]): Promise<readonly SyncOutcome[] | 'no_key' | 'busy'> {
-    if (this.#source === null) return 'no_key';
+    if (this.#parts.settings.syncKey === null) return 'no_key';
     const outcomes: SyncOutcome[] = [];
     const isLeased = await this.#withLease(async (reader) => {
       for (const dataset of datasets) outcomes.push(await this.#sync(reader, dataset));
@@ -100,14 +107,17 @@ export class DatasetSync {
 
   /** Runs `work` with the lease of the source. False if another process has it. */
   async #withLease(work: (reader: SourceReader) => Promise<void>): Promise<boolean> {
-    const { database, clock, pace = defaultPace } = this.#parts;
-    if (this.#source === null) return false;
+    const { settings, database, clock, pace = defaultPace, limits = defaultSourceLimits } = this.#parts;
+    const { syncKey, baseUrl } = settings;
+    if (syncKey === null) return false;
+    const holder = this.#holder;
     const nowMs = clock.now();
-    const lease = await database.transaction((sql) => leaseSource(sql, this.#holder, nowMs, nowMs + leaseMs));
+    const lease = await database.transaction((sql) => leaseSource(sql, holder, nowMs, nowMs + leaseMs));
     if (lease === null) return false;
-    const parts = { source: this.#source, database, clock, pace, signal: this.#closing.signal };
-    const working = work(new SourceReader(parts, this.#holder, lease.requestedAtMs)).finally(() =>
-      database.transaction((sql) => releaseSource(sql, this.#holder)),
+    const { signal } = this.#closing;
+    const parts = { database, clock, pace, limits, baseUrl, key: syncKey, holder, signal };
+    const working = work(new SourceReader(parts, lease.requestedAtMs)).finally(() =>
+      database.transaction((sql) => releaseSource(sql, holder)),
     );
     this.#running = working;
     await working;
@@ -133,7 +143,7 @@ export class DatasetSync {
     const { database, clock, log } = this.#parts;
     const day = scheduledDay(clock.now());
     try {
-      const synced = await syncs[dataset]({ database, reader, clock });
+      const synced = await syncs[dataset](reader, clock, database);
       await database.transaction((sql) => noteSynced(sql, dataset, day, clock.now()));
       log.info('dataset_synced', { dataset, ...synced });
       return { dataset, kind: 'synced', ...synced };
@@ -157,11 +167,10 @@ export class DatasetSync {
 }
 
 /** When the job syncs a dataset next; not before `nowMs`. */
-export function nextSyncMs(state: Pick<SyncState, 'doneDay' | 'retryAtMs'> | null, nowMs: number): number {
+export function nextSyncMs({ doneDay, retryAtMs }: SyncState, nowMs: number): number {
   const due = scheduledDay(nowMs);
-  if (state !== null && state.doneDay !== null && state.doneDay >= due)
-    return seoulDayStartMs(due + 1) + syncAtMs;
-  return Math.max(nowMs, state?.retryAtMs ?? nowMs);
+  if (doneDay !== null && doneDay >= due) return seoulDayStartMs(due + 1) + syncAtMs;
+  return Math.max(nowMs, retryAtMs ?? nowMs);
 }
 
 /** The latest Seoul day whose sync is due at `nowMs`. */

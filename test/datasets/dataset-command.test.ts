@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { addDatasetCommands } from '../../src/cli/commands/dataset.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import type { Config } from '../../src/config/config.ts';
-import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
+import { readAppPeriod } from '../../src/datasets/app-rankings.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { reply } from '../harness/upstream.ts';

@@ -1,8 +1,7 @@
 /** The model ranking grows window by window, continues where it was, and adds up. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ranked } from '../../src/datasets/model-rankings.ts';
-import { readModelSeries, readSeriesProgress } from '../../src/datasets/models-sql.ts';
+import { ranked, readModelSeries, readThrough } from '../../src/datasets/model-rankings.ts';
 import { reply } from '../harness/upstream.ts';
 import { modelRow, page, type ScriptedSource, syncForEach, type TestSync } from './scripted-source.ts';
 
@@ -68,18 +67,24 @@ test('an interrupted sync continues behind its last window', async () => {
   });
   source.upstream.next(first, reply.status(500), reply.status(500), reply.status(500));
   assert.equal((await at.sync('rankings-daily')).kind, 'failed');
-  assert.equal((await readSeriesProgress(at.database, 'all'))?.throughDay, dayOf('2025-04-02'));
+  assert.equal(await readThrough(at.database, 'all'), dayOf('2025-04-02'));
   const before = source.sent().length;
   await at.sync('rankings-daily');
   assert.equal(windows(before)[0]?.slice(0, 10), '2025-03-31');
   assert.deepEqual(await tokensOf('a/one'), [1n, BigInt('9'.repeat(30))]);
 });
 
-test('an empty response removes nothing', async () => {
+test('an empty response removes nothing, and the series counts as read', async () => {
   await at.sync('rankings-daily');
   source.models = [];
+  at.clock.advance(24 * 3_600_000);
+  await at.sync('rankings-daily');
+  at.clock.advance(24 * 3_600_000);
   await at.sync('rankings-daily');
   assert.deepEqual(await tokensOf('a/one'), [10n]);
+  assert.equal(await readThrough(at.database, 'all'), dayOf('2026-11-20'));
+  const idle = await at.database.query("SELECT 1 FROM dataset_period WHERE rows = 0 AND series = 'all'");
+  assert.equal(idle.length, 1, 'one period states how far it was read');
 });
 
 test('invalid rows change no published row', async () => {

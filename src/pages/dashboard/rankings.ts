@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { appChoices, appRankings, type DatasetParts } from '../../datasets/app-rankings.ts';
+import { appChoices, appRankings } from '../../datasets/app-rankings.ts';
+import type { DatasetParts } from '../../datasets/dataset.ts';
 import { type Day, lastCompletedDay, parseDay } from '../../datasets/days.ts';
 import { grains, modelRankings } from '../../datasets/model-rankings.ts';
 import { allSeries } from '../../datasets/series.ts';
