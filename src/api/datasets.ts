@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { appRankings } from '../datasets/app-rankings.ts';
-import { type BenchmarkQuery, benchmarks } from '../datasets/benchmarks.ts';
+import { benchmarks } from '../datasets/benchmarks.ts';
 import type { DatasetParts } from '../datasets/dataset.ts';
 import { type ModelQuery, modelRankings } from '../datasets/model-rankings.ts';
 import { sliceName } from '../datasets/series.ts';
@@ -29,8 +29,8 @@ export function datasetRoutes(parts: DatasetParts) {
           endDay: query.end_date ?? null,
           limit: query.limit ?? 50,
           offset: query.offset ?? 0,
-          category: query.category ?? null,
-          subcategory: query.subcategory ?? null,
+          category: query.category,
+          subcategory: query.subcategory,
         }),
       }),
     }),
@@ -46,7 +46,7 @@ export function datasetRoutes(parts: DatasetParts) {
       path: '/api/v1/benchmarks',
       credential: 'either',
       document: benchmarksDocument,
-      handle: async ({ query }) => ({ body: await benchmarks(parts, benchmarkQuery(query)) }),
+      handle: async ({ query }) => ({ body: await benchmarks(parts, query) }),
     }),
   ];
 }
@@ -62,19 +62,5 @@ function modelQuery(query: z.output<typeof rankingsDailyDocument.query>): ModelQ
     grain: query.period ?? ownGrain,
     // Two filters at once are valid and not synced: they return no data.
     series: slices.length > 1 ? null : { name, grain: ownGrain },
-  };
-}
-
-function benchmarkQuery(query: z.output<typeof benchmarksDocument.query>): BenchmarkQuery {
-  return {
-    source: query.source ?? null,
-    taskType: query.task_type ?? null,
-    benchmarkType: query.benchmark_type ?? null,
-    includeRunConfig: query.include_run_config ?? false,
-    searchEngine: query.search_engine ?? null,
-    searchSurface: query.search_surface ?? null,
-    arena: query.arena ?? null,
-    category: query.category ?? null,
-    maxResults: query.max_results ?? null,
   };
 }

@@ -151,8 +151,8 @@ export interface AppQuery {
   readonly endDay: Day | null;
   readonly limit: number;
   readonly offset: number;
-  readonly category: string | null;
-  readonly subcategory: string | null;
+  readonly category?: string | undefined;
+  readonly subcategory?: string | undefined;
 }
 
 /**
@@ -171,8 +171,8 @@ export async function appRankings(parts: DatasetParts, query: AppQuery): Promise
   const synced = { period_start: start, period_end: end, source, synced_at: isoOf(period.syncedAtMs) };
   const rows = period.rows.filter(
     (row) =>
-      (query.category === null || row.category === query.category) &&
-      (query.subcategory === null || row.subcategory === query.subcategory),
+      (query.category === undefined || row.category === query.category) &&
+      (query.subcategory === undefined || row.subcategory === query.subcategory),
   );
   return {
     data: rows.slice(offset, offset + limit).map((row) => ({ ...row, ...synced })),

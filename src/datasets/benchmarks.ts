@@ -42,17 +42,17 @@ export const benchmarkTypes = [
   'search_widesearch',
 ] as const;
 
-/** The query of the benchmarks; null where a filter is not set. */
+/** The query of the benchmarks, by the names of its parameters. */
 export interface BenchmarkQuery {
-  readonly source: (typeof benchmarkSources)[number] | null;
-  readonly taskType: (typeof taskTypes)[number] | null;
-  readonly benchmarkType: (typeof benchmarkTypes)[number] | null;
-  readonly includeRunConfig: boolean;
-  readonly searchEngine: string | null;
-  readonly searchSurface: string | null;
-  readonly arena: (typeof arenas)[number] | null;
-  readonly category: string | null;
-  readonly maxResults: number | null;
+  readonly source?: (typeof benchmarkSources)[number] | undefined;
+  readonly task_type?: (typeof taskTypes)[number] | undefined;
+  readonly benchmark_type?: (typeof benchmarkTypes)[number] | undefined;
+  readonly include_run_config?: boolean | undefined;
+  readonly search_engine?: string | undefined;
+  readonly search_surface?: string | undefined;
+  readonly arena?: (typeof arenas)[number] | undefined;
+  readonly category?: string | undefined;
+  readonly max_results?: number | undefined;
 }
 
 /**
@@ -64,50 +64,48 @@ export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Pr
   const snapshot: BenchmarkSnapshot | null =
     stored ?? (parts.samples ? sampleBenchmarks(parts.clock.now()) : null);
   const found = (snapshot?.rows ?? []).filter((item) => matches(item, query));
-  const items = found.slice(0, query.maxResults ?? found.length);
+  const items = found.slice(0, query.max_results);
   return {
-    data: query.includeRunConfig ? items : items.map(({ run_config: _, ...item }) => item),
+    data: query.include_run_config === true ? items : items.map(({ run_config: _, ...item }) => item),
     meta: {
       as_of: isoOf(snapshot?.asOfMs ?? parts.clock.now()),
       version: 'v1',
-      source: query.source,
+      source: query.source ?? null,
       ...publishers(snapshot, query, items),
       model_count: new Set(items.map((item) => item.model_permaslug)).size,
-      task_type: query.taskType,
+      task_type: query.task_type ?? null,
     },
   };
 }
 
 function matches(item: BenchmarkItem, query: BenchmarkQuery): boolean {
-  const { source: shape } = item;
-  if (query.source !== null && shape !== query.source) return false;
-  if (!suits(item, shape, query.taskType)) return false;
+  const { source } = item;
   const isSearch = 'search_engine' in item;
-  const wantsSearch = query.benchmarkType?.startsWith('search_') === true;
-  if (wantsSearch && !isSearch) return false;
-  if (
-    shape === 'openrouter' &&
-    query.benchmarkType !== null &&
-    item['benchmark_type'] !== query.benchmarkType
-  )
-    return false;
-  if (isSearch && query.searchEngine !== null && item['search_engine'] !== query.searchEngine) return false;
-  if (isSearch && query.searchSurface !== null && item['search_surface'] !== query.searchSurface)
-    return false;
-  if (shape !== 'design-arena') return true;
-  const arena = query.arena ?? (query.source === 'design-arena' ? 'models' : null);
-  return (
-    (arena === null || item['arena'] === arena) &&
-    (query.category === null || item['category'] === query.category)
-  );
+  if (!passes(source, query.source) || !suits(item, query.task_type)) return false;
+  if (query.benchmark_type?.startsWith('search_') === true && !isSearch) return false;
+  if (source === 'openrouter' && !passes(item['benchmark_type'], query.benchmark_type)) return false;
+  if (isSearch)
+    return (
+      passes(item['search_engine'], query.search_engine) &&
+      passes(item['search_surface'], query.search_surface)
+    );
+  if (source !== 'design-arena') return true;
+  const arena = query.arena ?? (query.source === 'design-arena' ? 'models' : undefined);
+  return passes(item['arena'], arena) && passes(item['category'], query.category);
+}
+
+/** Whether a value passes a filter; an absent one lets every value pass. */
+function passes(value: unknown, filter: string | undefined): boolean {
+  return filter === undefined || value === filter;
 }
 
 /** Whether an item is about a kind of task. */
-function suits(item: BenchmarkItem, shape: unknown, task: BenchmarkQuery['taskType']): boolean {
-  if (task === null) return true;
+function suits(item: BenchmarkItem, task: BenchmarkQuery['task_type']): boolean {
+  const { source } = item;
+  if (task === undefined) return true;
   if (task === 'search') return 'search_engine' in item;
-  if (shape === 'artificial-analysis') return (item[`${task}_index`] ?? null) !== null;
-  if (shape === 'design-arena')
+  if (source === 'artificial-analysis') return (item[`${task}_index`] ?? null) !== null;
+  if (source === 'design-arena')
     return task === 'coding'
       ? item['category'] === 'codecategories'
       : task === 'agentic' && item['arena'] === 'agents';
@@ -125,7 +123,7 @@ function publishers(
   items: readonly BenchmarkItem[],
 ): object {
   const shown = new Set(items.map((item) => item.source));
-  const source = query.source === null ? undefined : snapshot?.about[query.source];
+  const source = query.source === undefined ? undefined : snapshot?.about[query.source];
   return {
     source_url: source?.source_url ?? null,
     citation: source?.citation ?? null,

@@ -197,7 +197,8 @@ export async function syncModels(reader: SourceReader, clock: Clock, sql: Sql): 
     const fresh = through === null ? firstDay : through + 1 - readAgain[series.grain];
     for (let from = beginning(series, fresh); from <= lastDay; from += windowDays[series.grain]) {
       const to = Math.min(lastDay, from + windowDays[series.grain] - 1);
-      rows += await syncWindow(reader, clock, series, { start: from, end: to });
+      const added = await syncWindow(reader, clock, series, { start: from, end: to });
+      rows += added;
     }
   }
   return { rows, through: isoDay(lastDay) };

@@ -109,7 +109,7 @@ async function appsUntil({ datasets, publicReads }: RankingPageParts, end: Day |
   // Before the first period there is none: the day before every dataset.
   const endDay = known?.endDay ?? 0;
   return publicReads.once(['apps', endDay], async () => {
-    const all = { endDay, limit: Number.MAX_SAFE_INTEGER, offset: 0, category: null, subcategory: null };
+    const all = { endDay, limit: Number.MAX_SAFE_INTEGER, offset: 0 };
     const ranking = (await appRankings(datasets, all)) as z.input<typeof appRankingsShape>;
     const { categories } = await appChoices(datasets, endDay);
     return {
