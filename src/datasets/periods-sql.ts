@@ -122,7 +122,7 @@ export async function writePeriods(
   );
   await sql.query(
     `DELETE FROM dataset_period p WHERE dataset = $1 AND series = $2 AND rows = 0
-     AND EXISTS (SELECT FROM dataset_period l WHERE l.dataset = $1 AND l.series = $2 AND l.end_date > p.end_date)`,
+     AND EXISTS (SELECT 1 FROM dataset_period l WHERE l.dataset = $1 AND l.series = $2 AND l.end_date > p.end_date)`,
     [dataset, series],
   );
 }
