@@ -314,3 +314,29 @@ describe('through the gateway', () => {
     });
   }
 });
+
+test('where no tool can be forced, an instruction asks for it and the model chooses', async () => {
+  const named = { type: 'function', function: { name: 'weather' } };
+  const cases = [
+    { variant: 'deepseek', model: 'deepseek-reasoner' },
+    { variant: 'moonshot', model: 'kimi-k2.6' },
+  ] as const;
+  for (const { variant, model } of cases)
+    for (const [choice, asked] of [
+      ['required', /calling a tool\.$/],
+      [named, /calling the tool weather\.$/],
+    ] as const) {
+      const upstream = strictUpstreams.find((one) => one.variant === variant && one.model === model);
+      const { body, changes } = await sentTo(
+        upstream ?? assert.fail(model),
+        withTools({ tool_choice: choice }),
+      );
+      assert.equal(body['tool_choice'], 'auto');
+      const texts = (body['messages'] as readonly Json[]).map(({ content }) => content);
+      assert.ok(texts.some((text) => typeof text === 'string' && asked.test(text)));
+      assert.deepEqual(
+        changes.filter(({ parameter }) => parameter === 'tool_choice'),
+        [{ parameter: 'tool_choice', change: 'changed' }],
+      );
+    }
+});

@@ -7,7 +7,7 @@ import { requestsDearerService, withoutDearerService } from './dearer-services.t
 import { cleanMessage, isBlank } from './messages.ts';
 import { Spellings } from './names.ts';
 import type { MessageRules } from './rules.ts';
-import { conformTools, declaredNames } from './tools.ts';
+import { conformTools, declaredNames, isForced } from './tools.ts';
 
 /** A request in the form that an upstream accepts. */
 export interface Conformed {
@@ -24,6 +24,7 @@ const noMessage = '(no message)';
 const noAnswer = '(no answer)';
 const jsonInstruction = 'Respond with one JSON object and with nothing else.';
 const noCallInstruction = 'Answer without calling a tool.';
+const callInstruction = 'Answer by calling a tool.';
 
 /**
  * The conversation and the tools of a request in the form that an upstream requires. Nothing is
@@ -54,6 +55,7 @@ export function conform(request: CompletionRequest, rules: MessageRules, priced:
   const { parameters: written, instructions } = withInstructions(parameters, {
     given: request,
     rules,
+    names,
     called,
     note,
   });
@@ -96,11 +98,16 @@ function isPlain({ input, parameters }: CompletionRequest, rules: MessageRules):
 /** What an API reads from an instruction, and the parameters without it. */
 function withInstructions(
   parameters: JsonObject,
-  { given, rules, called, note }: Stated,
+  { given, rules, names, called, note }: Stated,
 ): { readonly parameters: JsonObject; readonly instructions: readonly string[] } {
   const { response_format: stated, ...rest } = parameters;
-  const callsNone = !rules.choosesNone && given.parameters['tool_choice'] === 'none' && called.size > 0;
-  const instructions = callsNone ? [noCallInstruction] : [];
+  const { tool_choice: choice } = given.parameters;
+  const callsNone = !rules.choosesNone && choice === 'none' && called.size > 0;
+  const callsOne = !rules.forcesTool && isForced(choice) && parameters['tool_choice'] !== undefined;
+  const instructions = [
+    ...(callsNone ? [noCallInstruction] : []),
+    ...(callsOne ? [callInstructionOf(choice, names)] : []),
+  ];
   const format = isObject(stated) ? stated : {};
   if (format['type'] === 'json_schema' && !rules.jsonSchema) {
     note('response_format', 'changed');
@@ -120,9 +127,17 @@ function withInstructions(
   return { parameters, instructions: isNamed ? instructions : [...instructions, jsonInstruction] };
 }
 
+function callInstructionOf(choice: unknown, names: Spellings | null): string {
+  const tool = isObject(choice) && isObject(choice['function']) ? choice['function']['name'] : undefined;
+  return typeof tool === 'string'
+    ? `Answer by calling the tool ${names?.of(tool) ?? tool}.`
+    : callInstruction;
+}
+
 interface Stated {
   readonly given: CompletionRequest;
   readonly rules: MessageRules;
+  readonly names: Spellings | null;
   readonly called: ReadonlySet<string>;
   readonly note: NoteChange;
 }

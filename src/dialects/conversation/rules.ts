@@ -55,6 +55,8 @@ export interface MessageRules {
   readonly numbersCalls: boolean;
   /** Whether `tool_choice: none` is known; elsewhere an instruction states it. */
   readonly choosesNone: boolean;
+  /** Whether a tool can be forced; elsewhere the model chooses, and an instruction states it. */
+  readonly forcesTool: boolean;
   /**
    * How plain JSON is requested: `given`; `word`: the messages must have the word "json"; or by an
    * instruction alone.
@@ -83,6 +85,7 @@ export const openMessages: MessageRules = {
   noBlankStop: false,
   listsStops: false,
   choosesNone: true,
+  forcesTool: true,
   strictTools: true,
   numbersCalls: false,
   jsonObject: 'given',

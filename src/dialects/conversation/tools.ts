@@ -86,7 +86,16 @@ function toolsOfCalls({ rules, called }: ToolsFor): readonly JsonObject[] {
   }));
 }
 
-function writeChoice(choice: unknown, { names }: ToolsFor): unknown {
+/** Whether a choice requires a call. */
+export function isForced(choice: unknown): boolean {
+  return choice != null && choice !== 'auto' && choice !== 'none';
+}
+
+function writeChoice(choice: unknown, { rules, names, note }: ToolsFor): unknown {
+  if (!rules.forcesTool && isForced(choice)) {
+    note('tool_choice', 'changed');
+    return 'auto';
+  }
   if (names === null || !isObject(choice) || !isObject(choice['function'])) return choice;
   const { name } = choice['function'];
   if (typeof name !== 'string') return choice;

@@ -67,13 +67,14 @@ export interface ParameterRules {
 }
 
 /**
- * `json_schema`: plain JSON is omitted. `word`: a named tool becomes `required`. `auto`: a required
- * tool is left to the model. `count`: `logprobs` is a number.
+ * `json_schema`: plain JSON is omitted. `word`: a named tool becomes `required`. `count`: `logprobs`
+ * is a number.
  */
-export type Conversion = 'json_schema' | 'word' | 'auto' | 'count';
+export type Conversion = 'json_schema' | 'word' | 'count';
 
 /** Models of an API with other rules than the rest. */
 export interface FamilyRules extends Partial<ParameterRules> {
+  readonly messages?: MessageRules;
   /** The display name. */
   readonly name: string;
   readonly models: RegExp;
@@ -122,6 +123,11 @@ const base: Omit<ProviderRules, 'name' | 'documentation'> = {
 const common = ['temperature', 'top_p', 'stop', 'response_format', 'tools', 'tool_choice'];
 const penalties = ['frequency_penalty', 'presence_penalty'];
 const limits = ['max_tokens', 'max_completion_tokens'];
+/** Moonshot: its errors about names. */
+const moonshotMessages: MessageRules = {
+  ...openMessages,
+  names: { pattern: /^[a-zA-Z_][a-zA-Z0-9_-]*$/, maxLength: 63 },
+};
 /** An API about whose messages nothing but the names of tools is known. */
 const named: MessageRules = { ...openMessages, names: openaiNames };
 const threeLevels: Efforts = { low: 'low', medium: 'medium', high: 'high' };
@@ -224,7 +230,9 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     reasoning: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
     messages: deepseekMessages,
     thinksBesideForcedTool: false,
-    families: [{ name: 'deepseek-reasoner', models: /reasoner/, converts: { tool_choice: 'auto' } }],
+    families: [
+      { name: 'deepseek-reasoner', models: /reasoner/, messages: { ...deepseekMessages, forcesTool: false } },
+    ],
   },
   moonshot: {
     ...base,
@@ -235,28 +243,28 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     limit: 'max_completion_tokens',
     thinking: { as: 'none' },
     reasoning: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
-    messages: { ...openMessages, names: { pattern: /^[a-zA-Z_][a-zA-Z0-9_-]*$/, maxLength: 63 } },
+    messages: moonshotMessages,
     families: [
       {
         name: 'kimi-k2.5 and kimi-k2.6',
         models: /kimi-k2\.[56]/,
         alsoAccepts: ['thinking'],
         refuses: [...penalties, 'temperature', 'top_p', 'n'],
-        only: { tool_choice: ['auto', 'none'] },
+        messages: { ...moonshotMessages, forcesTool: false },
         thinking: { as: 'thinking', efforts: {} },
       },
       {
         name: 'other thinking models of kimi-k2',
         models: /kimi-k2(\.\d|-thinking)/,
         refuses: [...penalties, 'temperature', 'top_p', 'n'],
-        only: { tool_choice: ['auto', 'none'] },
+        messages: { ...moonshotMessages, forcesTool: false },
       },
       {
         name: 'kimi-k3 and later',
         models: /kimi-k[3-9]/,
         alsoAccepts: ['reasoning_effort'],
         refuses: [...penalties, 'temperature', 'top_p', 'n'],
-        only: { tool_choice: ['auto', 'none'] },
+        messages: { ...moonshotMessages, forcesTool: false },
         thinking: { as: 'effort', efforts: { low: 'low', high: 'high', max: 'max' } },
       },
     ],
@@ -454,7 +462,7 @@ export function variantOfUrl(baseUrl: string): Variant {
 /**
  * The rules of an API for one model, identified by its upstream name or its id in the catalogue.
  */
-export function rulesForModel(rules: ProviderRules, names: readonly string[]): ParameterRules {
+export function rulesForModel(rules: ProviderRules, names: readonly string[]): ProviderRules {
   if (rules.families.length === 0) return rules;
   const fitting = names
     .map((name) => rules.families.find(({ models }) => models.test(name.toLowerCase())))

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CompletionKind } from '../../wire/chat.ts';
+import { isForced } from '../conversation/tools.ts';
 import type { Destination } from '../dialect.ts';
 import { isKnown, knownParameters } from '../known-parameters.ts';
 import type { ParameterChange } from '../parameter-change.ts';
@@ -139,8 +140,6 @@ function converted(
   switch (converts[name]) {
     case 'json_schema':
       return typeOf(value) === 'json_object' ? [] : [entry];
-    case 'auto':
-      return [isForced(value) ? { ...entry, value: 'auto' } : entry];
     case 'word':
       return [typeof value === 'string' ? entry : { ...entry, value: 'required' }];
     case 'count':
@@ -148,11 +147,6 @@ function converted(
     default:
       return [entry];
   }
-}
-
-/** Whether a tool must be called. */
-function isForced(choice: unknown): boolean {
-  return choice !== undefined && choice !== 'auto' && choice !== 'none';
 }
 
 function typeOf(format: unknown): unknown {

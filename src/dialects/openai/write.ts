@@ -5,7 +5,7 @@ import type { MessageRules } from '../conversation/rules.ts';
 import { type Destination, type EncodedRequest, noHeaders, type UpstreamCodec } from '../dialect.ts';
 import type { ParameterChange } from '../parameter-change.ts';
 import { type ProviderRules, rulesForModel, rulesOf } from './providers.ts';
-import { losesReasoning, type ReasoningRules, writeReasoning } from './reasoning.ts';
+import { losesReasoning, writeReasoning } from './reasoning.ts';
 import { translate } from './translate.ts';
 
 /** Encodes our request for an API of this dialect; always requests usage. */
@@ -13,35 +13,30 @@ export function encodeRequest(
   given: CompletionRequest,
   to: Destination,
 ): Pick<UpstreamCodec, 'request' | 'changes'> & Pick<Conformed, 'ownName'> {
-  const rules = rulesOf(to.variant);
-  const own = rulesForModel(rules, [to.model, to.modelId]);
+  const rules = rulesForModel(rulesOf(to.variant), [to.model, to.modelId]);
   const { request, changes: conformed, ownName } = conform(given, rules.messages, to.price);
-  const { parameters, changes } = translate(request.parameters, request.kind, own, to);
+  const { parameters, changes } = translate(request.parameters, request.kind, rules, to);
   const isStrict = rules.messages.members !== null;
   const encoded: EncodedRequest = {
     path: request.kind === 'chat' ? '/chat/completions' : '/completions',
     headers: noHeaders,
     body: JSON.stringify({
       model: to.model,
-      ...inputOf(request, own.reasoning, rules),
+      ...inputOf(request, rules),
       ...(isStrict ? withPlainTools(parameters) : parameters),
       ...(request.stream ? { stream: true } : {}),
       ...(request.stream && rules.streamOptions ? { stream_options: { include_usage: true } } : {}),
     }),
   };
   const isLost =
-    request.kind === 'chat' && losesReasoning(given.input as readonly JsonObject[], own.reasoning);
+    request.kind === 'chat' && losesReasoning(given.input as readonly JsonObject[], rules.reasoning);
   const lost: readonly ParameterChange[] = isLost
     ? [{ parameter: 'messages.reasoning', change: 'dropped' }]
     : [];
   return { request: encoded, changes: [...conformed, ...lost, ...changes], ownName };
 }
 
-function inputOf(
-  { kind, input }: CompletionRequest,
-  reasoning: ReasoningRules,
-  { messages: rules }: ProviderRules,
-): object {
+function inputOf({ kind, input }: CompletionRequest, { reasoning, messages: rules }: ProviderRules): object {
   if (kind === 'text') return { prompt: input };
   const messages = writeReasoning(input as readonly JsonObject[], reasoning);
   return { messages: rules.members === null ? messages : messages.map((one) => plainMessage(one, rules)) };
