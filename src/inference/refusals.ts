@@ -25,7 +25,7 @@ const maxFurtherIds = 32;
  * the window.
  */
 const maxUnsettled = 10_000;
-/** The records of keys that memory does not have: the database tells later which exist. */
+/** The records of keys that memory does not have: the database shows later which exist. */
 const maxUnknownKeys = 256;
 
 /** A request that was refused before it had a session. */
@@ -118,7 +118,7 @@ export class Refusals {
     return undefined;
   }
 
-  /** Writes all records that are not written yet, of unknown keys those that the database tells. */
+  /** Writes all records that are not written yet, of unknown keys those that the database has. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all([...this.#windows.keys()].map((name) => this.#end(name)));

@@ -40,7 +40,7 @@ export class ResponseTotals {
   readonly #finished = new Indices();
   readonly #bounds: ClaimBounds;
 
-  /** `bounds` tells which claims are plausible; without `count` the text is only measured. */
+  /** `bounds` decides which claims are plausible; without `count` the text is only measured. */
   constructor(bounds: ClaimBounds, count: CountTexts | null) {
     this.#bounds = bounds;
     this.text = new ResponseText(count);

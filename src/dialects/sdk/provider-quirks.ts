@@ -26,7 +26,7 @@ export interface ProviderQuirks {
   encrypted(data: string): ProviderOptions;
   /** What belongs to a response part: its signature, or encrypted reasoning. */
   provenance(metadata: Metadata): { readonly signature?: unknown; readonly encrypted?: unknown };
-  /** The service that billed a response, as its end tells. */
+  /** The service that billed a response, as its end reports. */
   reported(metadata: Metadata): ReportedService;
   /** The tiers that can be requested, by our names, as the API names them. */
   readonly tiers: Readonly<Record<string, string>>;
