@@ -114,8 +114,15 @@ test(
     const childrenOf = (pid: number): readonly number[] =>
       readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
     const [main = 0] = childrenOf(server());
-    const workers = (): readonly number[] =>
-      childrenOf(main).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0worker\0'));
+    const isWorker = (pid: number): boolean => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0worker\0');
+      } catch {
+        // It has ended since its parent was read.
+        return false;
+      }
+    };
+    const workers = (): readonly number[] => childrenOf(main).filter(isWorker);
     const first = workers();
     assert.equal(first.length, 2);
     // All at once: no other worker keeps the socket open.

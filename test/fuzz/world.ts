@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { startTestGateway, type TestAccount, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { manager } from '../harness/management.ts';
+import { until } from '../harness/until.ts';
 import { oddUsages, piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import type { UpstreamRequest } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
@@ -66,6 +69,7 @@ export async function startWorld(): Promise<World> {
         {
           name: 'cold',
           command: [process.execPath, engine, 'engine', '{port}', '{"healthStatus":503}'],
+          cwd: tmpdir(),
           start_budget_ms: 3_600_000,
         },
       ],
@@ -73,6 +77,13 @@ export async function startWorld(): Promise<World> {
   });
   const payer = await naru.account({ credit: '1000000000000' });
   const people = await credentialsOf(naru, payer);
+  // The cold engine runs from now on, and never becomes ready.
+  const toCold = {
+    key: payer.key,
+    body: { model: 'test/cold', messages: [{ role: 'user', content: 'hi' }] },
+  };
+  assert.equal((await naru.send('POST', '/chat/completions', toCold)).status, 503);
+  await until('the cold engine runs', () => process.getActiveResourcesInfo().includes('ProcessWrap'), 30_000);
   return {
     naru,
     upstream,
