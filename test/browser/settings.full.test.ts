@@ -285,6 +285,8 @@ test('a person who used a link of the account becomes its owner', fullOnly, asyn
   const { page, axe, assertClean, close } = await browser.open(origin);
   await page.goto(`/dashboard/link#${link.token}`);
   await page.getByRole('button', { name: '대시보드 열기' }).click();
+  // The page that follows the link replaces the menu.
+  await page.getByRole('heading', { level: 1 }).waitFor();
   await page.getByRole('button', { name: '내 계정' }).click();
   await page.getByRole('menuitem', { name: '설정' }).click();
   await page.getByLabel('이메일').fill('claimed@naru.example');

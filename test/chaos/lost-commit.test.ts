@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createPayer } from '../harness/payer.ts';
 import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
-import { assertMet, auditHistory, auditMemory, readJson, readLedger } from './audit.ts';
+import { assertMet, auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from './audit.ts';
 import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { startLoad } from './load.ts';
 import type { Fate } from './proxy.ts';
@@ -32,7 +32,10 @@ for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
     const accounting = await readLedger(operator);
     for (const line of naru.logged)
       if (line['event'] === 'internal_error') t.diagnostic(String(line['detail']));
-    assertMet(auditHistory(load.sights, accounting));
+    // On a busy machine the silence of the database lasts long enough for it to be away.
+    const wasAway = naru.logged.some(({ event }) => event === 'database_away');
+    const allowed = new Set([...expectedRefusals, ...(wasAway ? ['server'] : [])]);
+    assertMet(auditHistory(load.sights, accounting, allowed));
     // A job reads a key again whose settlement was committed without a response.
     await until(
       'memory agrees',
