@@ -111,7 +111,10 @@ async function run(seed: number, seen: Seen): Promise<void> {
 
   for (const response of responses) {
     if (response === null) seen.left += 1;
-    else if (response.status !== 200) {
+    else if (response.status === 500) {
+      // A database that is slow on a busy machine counts as away; the response names a time.
+      assert.ok(response.json.error.metadata.retry_after_sec > 0, response.text);
+    } else if (response.status !== 200) {
       seen.refused += 1;
       assert.equal(response.status, 402, response.text);
       const { balance_krw: balance, usage_krw: used } = response.json.error.metadata;
