@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ControlCall, ControlUnreachable, callControl } from '../control/call.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { identify } from '../postgres/process-identity.ts';
+import { stillRuns } from '../ids/process-identity.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** No server is running: some commands then work without one. */
@@ -59,8 +59,7 @@ async function serverOf(dataDir: string): Promise<string | null> {
     const holder: { readonly pid: number; readonly born: string; readonly describe: string } = JSON.parse(
       readFileSync(join(dataDir, 'naru.lock.json'), 'utf8'),
     );
-    const isAlive = (await identify(holder.pid))?.born === holder.born;
-    return isAlive && holder.describe.startsWith('naru up') ? `process ${holder.pid}` : null;
+    return stillRuns(holder) && holder.describe.startsWith('naru up') ? `process ${holder.pid}` : null;
   } catch {
     return null;
   }

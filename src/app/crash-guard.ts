@@ -6,7 +6,10 @@ import type { ProcessContext } from './process-context.ts';
  * The exit code of a process that ended because of an uncaught error (EX_SOFTWARE of sysexits.h).
  */
 const crashExitCode = 70;
-/** The exit code of a process whose memory no longer matches the database (EX_TEMPFAIL). */
+/**
+ * The exit code of a process whose embedded database ended, or whose memory no longer matches its
+ * database (EX_TEMPFAIL).
+ */
 const restartExitCode = 75;
 /** How long a process may take to end after the drain. Settling has 3 s. */
 const endWithinMs = 10_000;

@@ -29,6 +29,8 @@ export interface OpeningOptions {
   readonly limitMs?: number | null;
   /** Called when the server runs, or is about to. */
   readonly onLaunch?: () => void;
+  /** Called with the reason when the embedded server ended by itself. */
+  readonly onExit?: (reason: string) => void;
 }
 
 /**
@@ -40,7 +42,7 @@ export async function openOwnDatabase(
   dataDir: string,
   proc: ProcessContext,
   progress: (line: string) => void,
-  { limitMs = statementTimeoutMs, onLaunch = () => {} }: OpeningOptions = {},
+  { limitMs = statementTimeoutMs, onLaunch = () => {}, onExit = progress }: OpeningOptions = {},
 ): Promise<OpenedDatabase> {
   const { url } = config.database;
   if (url !== 'embedded') {
@@ -52,7 +54,7 @@ export async function openOwnDatabase(
     uid: proc.uid,
     env: proc.env,
     progress,
-    onExit: progress,
+    onExit,
     onLaunch,
   });
   return opened(new Database(server.connection, 8, limitMs), () => server.stop());

@@ -55,13 +55,11 @@ export class Lifetime {
     this.shutdown.request();
   };
 
-  /** Stops this process so that its supervisor starts another one: the database lost commits. */
-  readonly restart = (): void => {
-    this.#logLine(
-      'the database lost commits in a failover; this process exits so that its supervisor starts a new one',
-    );
+  /** Stops this process with exit code 75, so that its supervisor starts another one. */
+  restart(reason: string): void {
+    this.#logLine(`${reason}; this process exits so that its supervisor starts a new one`);
     this.#guard.restart();
-  };
+  }
 
   /** The exit code if the process stopped now. */
   exitCode(): number {

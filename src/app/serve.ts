@@ -71,6 +71,7 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
     closing.defer(() => workers.stop(0, AbortSignal.abort()));
     const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine, {
       onLaunch: () => workers.load(),
+      onExit: (reason) => lifetime.restart(`the database ended: ${reason}`),
     });
     closing.defer(close);
     if (lifetime.shutdown.isRequested) return lifetime.exitCode();
@@ -116,7 +117,7 @@ async function start(context: Context): Promise<Server | null> {
     stopRequested: lifetime.shutdown.requested,
     onPublished: (publication) => reloader.request(publication),
     onSuperseded: lifetime.fail,
-    onHistoryChanged: lifetime.restart,
+    onHistoryChanged: () => lifetime.restart('the database lost commits in a failover'),
   }).catch((error: unknown) => {
     throw aboutAddress(error, config);
   });

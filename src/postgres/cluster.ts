@@ -4,9 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { syncDir } from '../store/sync-dir.ts';
 import type { Binaries } from './binaries.ts';
 import { codeOf, EmbeddedError, embeddedError } from './errors.ts';
-import { databaseUser } from './identity.ts';
 import { type Environment, runCommand } from './run-command.ts';
 import type { ServerUser } from './server-user.ts';
+import { databaseUser } from './settings.ts';
 
 /**
  * The major version that made a cluster; null when there is no cluster yet. Throws when the folder

@@ -11,10 +11,10 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { identify, stillRuns } from '../ids/process-identity.ts';
 import { makeFolder } from '../store/make-folder.ts';
 import { type Clock, isoOf, systemClock } from '../time/clock.ts';
 import { codeOf, EmbeddedError, messageOf } from './errors.ts';
-import { identify } from './process-identity.ts';
 
 /** The process that holds a data directory, for error messages. */
 export interface DataDirHolder {
@@ -80,7 +80,7 @@ export async function lockDataDir(
   if (lock === null) throw await lockedError(dataDir);
   const holderPath = join(dataDir, holderName);
   const since = isoOf(clock.now());
-  const born = (await identify(info.pid))?.born ?? null;
+  const born = identify(info.pid)?.born ?? null;
   const describe = (text: string): void => {
     writeFileSync(`${holderPath}.new`, `${JSON.stringify({ ...info, born, since, describe: text })}\n`, {
       mode: 0o600,
@@ -148,7 +148,7 @@ function assertOurs(dataDir: string): void {
 async function lockedError(dataDir: string): Promise<DataDirLockedError> {
   for (let tries = 0; tries < 40; tries += 1) {
     const found = readHolder(dataDir);
-    if (found !== null && (await identify(found.pid))?.born === found.born)
+    if (found !== null && stillRuns(found))
       return new DataDirLockedError(
         `${dataDir} is in use by process ${found.pid} (${found.describe}) since ${found.since}: stop it first, or choose another data directory`,
         { pid: found.pid, isCommand: found.isCommand === true },

@@ -1,25 +1,32 @@
-import { realpathSync } from 'node:fs';
+import { realpathSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, disconnect } from '../store/connection.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
-import { ensureRunning } from './adopt-running.ts';
 import { findBinaries } from './binaries.ts';
 import { clusterMajor, createCluster } from './cluster.ts';
 import { chooseClusterDir, clusterDirOf } from './cluster-dir.ts';
+import { stopEarlierServer } from './earlier-server.ts';
 import { codeOf, EmbeddedError, embeddedError, messageOf } from './errors.ts';
-import { connectionIn, type EmbeddedConnection, identifyServer } from './identity.ts';
-import { readPidFile } from './pid-file.ts';
-import type { ClusterContext } from './postmaster.ts';
+import { type PidFile, readPidFile } from './pid-file.ts';
+import { type ClusterContext, launchPostmaster } from './postmaster.ts';
 import { type Progress, reportWhenSlow } from './progress.ts';
 import { type Environment, runCommand, which } from './run-command.ts';
 import { rotateLog } from './server-log.ts';
 import { type ServerUser, serverUser } from './server-user.ts';
-import { defaultMaxConnections } from './settings.ts';
-import { chooseSocketDir } from './socket-dir.ts';
-import { Supervisor } from './supervisor.ts';
+import { databaseUser, defaultMaxConnections, socketPort } from './settings.ts';
+import { chooseSocketDir, removeSocketDir } from './socket-dir.ts';
 
 export { EmbeddedError } from './errors.ts';
-export type { EmbeddedConnection } from './identity.ts';
+
+/** How to connect to an embedded server: over its unix socket only. */
+export interface EmbeddedConnection {
+  /** The folder of the socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+}
 
 /** What the embedded database needs. */
 export interface EmbeddedOptions {
@@ -40,11 +47,11 @@ export interface EmbeddedOptions {
    */
   readonly progress: Progress;
   /**
-   * Called with the reason when the server ended without `stop`, and when a restart failed. It is
-   * retried. Must not throw.
+   * Called with the reason when the server ended without `stop`. It is not started again. Must not
+   * throw.
    */
   readonly onExit?: (reason: string) => void;
-  /** Called whenever the server has been launched and is about to become ready. Must not throw. */
+  /** Called when the server has been launched and is about to become ready. Must not throw. */
   readonly onLaunch?: () => void;
   readonly clock?: Clock;
   /** How many connections the server accepts at a time; 100 by default. */
@@ -67,7 +74,6 @@ export interface OtherCluster {
 
 /** A running embedded database. */
 export interface EmbeddedServer {
-  /** Stays valid over restarts of the server. */
   readonly connection: EmbeddedConnection;
   /**
    * Ends the server by a fast shutdown and resolves when it has ended. May be called more than
@@ -77,16 +83,30 @@ export interface EmbeddedServer {
 }
 
 /**
- * Starts the PostgreSQL of a data directory, or adopts the one that still runs there, and resolves
- * when it responds. README.md beside this file is the contract. Call it on the main thread: the
- * kernel ends the server when the thread that started it ends. Throws an `EmbeddedError` that names
- * the remedy.
+ * Starts the PostgreSQL of a data directory, and first stops one that a killed Naru left there;
+ * resolves when it is ready. README.md beside this file is the contract. Call it on the main thread:
+ * the kernel ends the server when the thread that started it ends. Throws an `EmbeddedError` that
+ * names the remedy.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   try {
     const context = await prepare(options);
-    const running = await ensureRunning(context, new AbortController().signal);
-    return new Supervisor(context, running, options.onExit ?? (() => {}));
+    const { clusterDir, socketDir, clock, progress } = context;
+    const stopping = stopEarlierServer(context);
+    const stalePid = await reportWhenSlow(stopping, 'waiting for the earlier PostgreSQL', progress, clock);
+    const launching = launchPostmaster(context, stalePid);
+    const server = await reportWhenSlow(launching, 'waiting for PostgreSQL to be ready', progress, clock);
+    let stopped: Promise<void> | null = null;
+    void server.ended.then((reason) => {
+      if (stopped === null) options.onExit?.(reason);
+    });
+    return {
+      connection: connectionIn(socketDir, socketPort),
+      stop() {
+        stopped ??= server.stop().then(() => removeSocketDir(socketDir, clusterDir));
+        return stopped;
+      },
+    };
   } catch (thrown) {
     throw codeOf(thrown) === null
       ? thrown
@@ -102,12 +122,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnection | null> {
   try {
     const clusterDir = clusterDirOf(realpathSync(dataDir));
+    const cluster = statSync(clusterDir);
     for (let waitedMs = 0; waitedMs < 10_000; waitedMs += 50) {
       const file = readPidFile(clusterDir);
       if (file === null) return null;
-      const identity = await identifyServer(file, clusterDir);
-      if (identity === 'ours') return connectionIn(file.socketDir, file.port);
-      if (identity !== 'busy') return null;
+      const found = await connectionOf(file, cluster);
+      if (found !== 'busy') return found;
       await sleep(50);
     }
     return null;
@@ -118,6 +138,31 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnectio
       throw new EmbeddedError(`this user may not read ${dataDir}: use the user that Naru runs as`);
     throw thrown;
   }
+}
+
+/** A response takes a millisecond; a server that takes this long hangs. */
+const responseTimeoutMs = 3_000;
+/** Starting up or shutting down; all connections are taken; it began to shut down. */
+const busyCodes: readonly (string | null)[] = ['57P03', '53300', '57P01', '57P02'];
+
+/** Null when nothing responds, or the pid file was copied with its folder from another cluster. */
+async function connectionOf(file: PidFile, cluster: Stats): Promise<EmbeddedConnection | 'busy' | null> {
+  if (file.socketDir === '' || !(file.port > 0)) return 'busy';
+  const own = statSync(file.clusterDir);
+  if (own.dev !== cluster.dev || own.ino !== cluster.ino) return null;
+  const connection = connectionIn(file.socketDir, file.port);
+  try {
+    await disconnect(await connect(connection, responseTimeoutMs));
+    return connection;
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    if (code === 'EACCES') throw thrown;
+    return busyCodes.includes(code) ? 'busy' : null;
+  }
+}
+
+function connectionIn(host: string, port: number): EmbeddedConnection {
+  return { host, port, user: databaseUser, database: 'postgres' };
 }
 
 async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {

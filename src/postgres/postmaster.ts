@@ -1,20 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../time/clock.ts';
 import type { Binaries } from './binaries.ts';
 import { embeddedError } from './errors.ts';
-import { connectionIn, type EmbeddedConnection, identifyServer } from './identity.ts';
 import { readPidFile } from './pid-file.ts';
-import type { Progress } from './progress.ts';
+import { type Progress, reportWhenSlow } from './progress.ts';
 import { type Environment, identityOf, postgresEnvironment } from './run-command.ts';
 import { readFrom, sizeOf } from './server-log.ts';
 import type { ServerUser } from './server-user.ts';
-import { serverArguments, socketPort } from './settings.ts';
+import { serverArguments } from './settings.ts';
 import { prepareSocketDir } from './socket-dir.ts';
 
-/** Everything that a start of the server needs; the same for every start. */
+/** Everything that a start of the server needs. */
 export interface ClusterContext {
   readonly clusterDir: string;
   readonly socketDir: string;
@@ -31,93 +30,102 @@ export interface ClusterContext {
   readonly onLaunch: () => void;
 }
 
-/** A server that responded with our identity. */
-export interface Running {
-  readonly pid: number;
-  readonly connection: EmbeddedConnection;
+/** A server that accepts connections. */
+export interface Postmaster {
   /**
    * Resolves, never rejects, with a sentence when the process has ended. Waiting for it does not
    * keep Naru running.
    */
   readonly ended: Promise<string>;
   /**
-   * SIGINT is a fast shutdown with a checkpoint; SIGQUIT an immediate one: what is committed is
-   * recovered at the next start.
+   * Ends the server by a fast shutdown, which takes a checkpoint, or by an immediate one after 20 s:
+   * what is committed is then recovered at the next start. Resolves when it has ended.
    */
-  signal(name: 'SIGINT' | 'SIGQUIT'): void;
+  stop(): Promise<void>;
 }
 
-/**
- * `occupied`: PostgreSQL found that a process of an earlier server still uses the cluster; `output`
- * is its message.
- */
-export type Launch =
-  | { readonly kind: 'ready'; readonly running: Running }
-  | { readonly kind: 'occupied'; readonly output: string };
-
-/**
- * A shutdown begun during recovery may never end (see `maxWaitMs` in adopt-running.ts); any other
- * takes a checkpoint.
- */
-export const fastShutdownMs = 20_000;
-
+const fastShutdownMs = 20_000;
 /** Recovery replays at most about `max_wal_size`; the limit only prevents an endless wait. */
 const startLimitMs = 15 * 60_000;
+const checkEveryMs = 1_000;
 
 /**
- * Starts a server and resolves when it responds. `stalePid` is the pid in an old pid file although
+ * Starts a server and resolves when it is ready. `stalePid` is the pid in an old pid file although
  * no postmaster has that pid any more: PostgreSQL accepts that through the variable that pg_ctl
  * uses, and still checks the shared memory itself. Throws the server's message when it ended
- * instead, and the signal's reason when that comes first.
+ * instead.
  */
 export async function launchPostmaster(
   context: ClusterContext,
   stalePid: number | null,
-  signal: AbortSignal,
-): Promise<Launch> {
-  prepareSocketDir(context.socketDir, context.user);
-  const logFrom = sizeOf(context.logPath);
+): Promise<Postmaster> {
+  const { clusterDir, socketDir, logPath, clock, progress, user } = context;
+  if (!wasShutDown(clusterDir))
+    progress('PostgreSQL did not shut down cleanly: everything that was committed is being recovered');
+  prepareSocketDir(socketDir, user);
+  const logFrom = sizeOf(logPath);
   const child = spawnPostmaster(context, stalePid);
   context.onLaunch();
-  const ended = endOf(child, context.logPath);
+  const ended = endOf(child, logPath);
   let end: string | null = null;
   void ended.then((reason) => {
     end = reason;
   });
-  const beganAt = context.clock.monotonic();
-  while (end === null) {
-    const waitedMs = context.clock.monotonic() - beganAt;
-    if (signal.aborted || waitedMs > startLimitMs) {
-      child.kill(signal.aborted ? 'SIGINT' : 'SIGQUIT');
-      const impatience = context.clock.after(fastShutdownMs, () => child.kill('SIGQUIT'));
-      await ended;
-      impatience.cancel();
-      signal.throwIfAborted();
-      throw embeddedError('PostgreSQL was not ready after 15 minutes', readFrom(context.logPath, logFrom));
-    }
-    const file = readPidFile(context.clusterDir);
-    if (
-      file?.pid === child.pid &&
-      file?.status === 'ready' &&
-      (await identifyServer(file, context.clusterDir)) === 'ours'
-    ) {
-      child.unref();
-      const connection = connectionIn(context.socketDir, socketPort);
-      return {
-        kind: 'ready',
-        running: { pid: file.pid, connection, ended, signal: (name) => child.kill(name) },
-      };
-    }
+  const beganMs = clock.monotonic();
+  while (statusOf(clusterDir, child) !== 'ready') {
+    const waitedMs = clock.monotonic() - beganMs;
+    if (waitedMs > startLimitMs) child.kill('SIGQUIT');
+    if (end !== null)
+      throw embeddedError(
+        `PostgreSQL did not start on ${clusterDir} (${end})`,
+        readFrom(logPath, logFrom),
+        clusterDir,
+      );
     await sleep(waitedMs < 1_000 ? 5 : 50);
   }
-  const output = readFrom(context.logPath, logFrom);
-  if (/lock file "[^"]*" already exists|pre-existing shared memory block/.test(output))
-    return { kind: 'occupied', output };
-  throw embeddedError(
-    `PostgreSQL did not start on ${context.clusterDir} (${end})`,
-    output,
-    context.clusterDir,
-  );
+  child.unref();
+  endWhenClosed(context, child, ended);
+  return {
+    ended,
+    async stop() {
+      // The child and a clock's timers do not keep Naru running, and this wait must finish.
+      const alive = setInterval(() => {}, 1_000);
+      const impatience = clock.after(fastShutdownMs, () => child.kill('SIGQUIT'));
+      child.kill('SIGINT');
+      await reportWhenSlow(ended, 'waiting for PostgreSQL to shut down', progress, clock);
+      impatience.cancel();
+      clearInterval(alive);
+    },
+  };
+}
+
+/**
+ * Ends a server that accepts no new connections any more: after SIGTERM (a smart shutdown) it waits
+ * for the open sessions, and ours stay.
+ */
+function endWhenClosed({ clusterDir, clock }: ClusterContext, child: ChildProcess, ended: Promise<string>) {
+  const look = (): void => {
+    if (statusOf(clusterDir, child) === 'stopping') child.kill('SIGINT');
+    else timer = clock.after(checkEveryMs, look);
+  };
+  let timer = clock.after(checkEveryMs, look);
+  void ended.then(() => timer.cancel());
+}
+
+/** The status of our server in the pid file; null when that is another's, or cannot be read. */
+function statusOf(clusterDir: string, child: ChildProcess): string | null {
+  try {
+    const file = readPidFile(clusterDir);
+    return file?.pid === child.pid ? (file?.status ?? null) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the last server of a cluster ended by a clean shutdown. */
+function wasShutDown(clusterDir: string): boolean {
+  // The layout is the same from version 9 to 18; 1 is DB_SHUTDOWNED.
+  return readFileSync(join(clusterDir, 'global', 'pg_control')).readInt32LE(16) === 1;
 }
 
 /**

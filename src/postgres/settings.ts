@@ -4,6 +4,9 @@ import { join } from 'node:path';
 /** The port is only a part of the socket's name: there is no TCP. */
 export const socketPort = 5432;
 
+/** The superuser of every cluster that Naru makes. */
+export const databaseUser = 'naru';
+
 /** The longest path of a unix socket on every platform (Linux 107 bytes, macOS 103). */
 const maxSocketPathBytes = 103;
 

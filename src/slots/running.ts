@@ -1,9 +1,10 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../errors/operator-error.ts';
+import { identify, type ProcessIdentity, stillRuns } from '../ids/process-identity.ts';
 import type { Log } from '../log/log.ts';
 import { type Clock, pause } from '../time/clock.ts';
-import { groupMembers, identify, type ProcessIdentity, stillRuns } from './drivers/process-table.ts';
+import { groupMembers } from './drivers/process-table.ts';
 import type { Processes } from './drivers/processes.ts';
 
 /** The stored record of a running engine, for a later Naru that must stop it (design.md, O3). */

@@ -119,7 +119,6 @@ export function createSite(
       }
       const postmaster = readPidFile(join(dataDir, 'postgres'))?.pid ?? null;
       if (postmaster !== null && isRunning(postmaster)) {
-        // A process that an earlier Naru left, and the last one adopted, has no parent of ours.
         process.kill(postmaster, 'SIGQUIT');
         await until('PostgreSQL is gone', () => !isRunning(postmaster), 30_000);
       }
@@ -130,11 +129,16 @@ export function createSite(
 
 /**
  * Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one; resolves
- * when it listens.
+ * when it listens. `launched`: as `npm start` does, with a parent that starts it again; the process
+ * is that parent.
  */
-export async function startNaru(site: Site, wrapper: readonly string[] = []): Promise<NaruProcess> {
+export async function startNaru(
+  site: Site,
+  wrapper: readonly string[] = [],
+  launched = false,
+): Promise<NaruProcess> {
   const startedMs = performance.now();
-  const { child, pid, ended } = spawnUp(site, wrapper);
+  const { child, pid, ended } = spawnUp(site, wrapper, launched);
   const { port, adminPort } = await Promise.race([
     listening(child),
     ended.then((how) => failed(site, how)),
@@ -220,9 +224,11 @@ function configFor(upstreamUrl: string): object {
 function spawnUp(
   site: Site,
   wrapper: readonly string[],
+  launched = false,
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
   // As `npm start` runs it, without the wrapper: the killed process must be the server itself.
-  const up = [process.execPath, ...nodeFlags, program(), 'up', '--json', '--port', String(site.port)];
+  const naru = launched ? [join(root, 'scripts/with-node.mjs'), 'src/main.ts'] : [...nodeFlags, program()];
+  const up = [process.execPath, ...naru, 'up', '--json', '--port', String(site.port)];
   const paths = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...paths];
   // The channel ends with this process, and Naru with the channel.

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { groupMembers, groupMembersByPs, identify } from '../../src/slots/drivers/process-table.ts';
+import { identify } from '../../src/ids/process-identity.ts';
+import { groupMembers, groupMembersByPs } from '../../src/slots/drivers/process-table.ts';
 import type { SlotGrant, SlotLease } from '../../src/slots/slots.ts';
 import type { Timer } from '../../src/time/clock.ts';
 import { type EngineScript, engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';

@@ -1,41 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-
-/**
- * A process that cannot be confused with a later one with the same pid: `born` is the boot and the
- * tick of its start.
- */
-export interface ProcessIdentity {
-  readonly pid: number;
-  readonly born: string;
-}
-
-/** Whether this machine has /proc (Linux); elsewhere `ps` provides the few facts needed. */
-function hasProc(): boolean {
-  return existsSync('/proc/self/stat');
-}
-
-/**
- * The identity of a running process, or of this one; null when it is not running, or the machine
- * has no /proc.
- */
-export function identify(pid: number | 'self'): ProcessIdentity | null {
-  try {
-    const stat = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-    if (stat === null || stat.state === 'Z') return null;
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return { pid: stat.pid, born: `${boot}:${stat.startTicks}` };
-  } catch {
-    return null;
-  }
-}
-
-/** Whether exactly this process is still running. */
-export function stillRuns({ pid, born }: ProcessIdentity): boolean {
-  return identify(pid)?.born === born;
-}
+import { hasProc, parseStat } from '../../ids/process-identity.ts';
 
 /**
  * The pids in a process group without zombies, which hold nothing and which some containers never
@@ -105,20 +71,6 @@ function listeningInodes(table: string, port: number): readonly string[] {
     const listens = state === '0A' && localPort === hexPort && reachable.has(address ?? '');
     return listens && inode !== undefined ? [inode] : [];
   });
-}
-
-/** The needed fields of /proc/PID/stat; the name before them may contain spaces and brackets. */
-function parseStat(text: string): { pid: number; state: string; pgid: number; startTicks: string } | null {
-  const end = text.lastIndexOf(')');
-  if (end < 0) return null;
-  const fields = text.slice(end + 2).split(' ');
-  const [state, , pgid] = fields;
-  return {
-    pid: Number.parseInt(text, 10),
-    state: state ?? '',
-    pgid: Number(pgid),
-    startTicks: fields[19] ?? '',
-  };
 }
 
 async function readOr(path: string, otherwise: string): Promise<string> {
