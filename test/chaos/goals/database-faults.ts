@@ -136,7 +136,7 @@ const faults: readonly DatabaseFault[] = [
 export async function databaseFaults(run: GoalRun): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const fault of faults) {
-    const stage = await startStage({ database: fault.on });
+    const stage = await startStage({ database: fault.on, launched: fault.on === 'embedded' });
     try {
       outcomes.push(await judge(stage, fault, run));
     } finally {

@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { startEmbedded } from '../../../src/postgres/embedded.ts';
+import { type EmbeddedServer, startEmbedded } from '../../../src/postgres/embedded.ts';
 import { Database } from '../../../src/store/database.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { type DatabaseFault, judge } from './database-faults.ts';
 import type { GoalRun, Outcome } from './goal.ts';
-import { startStage } from './stage.ts';
+import { pause, startStage } from './stage.ts';
 
 const bytes = 320 * 1024 * 1024;
 
@@ -58,8 +58,7 @@ async function underPostgres(run: GoalRun): Promise<Outcome> {
   chmodSync(folder, 0o755);
   const unmount = mountDisk(folder);
   if (unmount === null) return cannotMount('disk full under PostgreSQL');
-  const uid = process.getuid?.() ?? -1;
-  const server = await startEmbedded({ dataDir: folder, uid, env: process.env, progress: () => {} });
+  const server = await keepRunning(folder);
   const admin = new Client(server.connection);
   await admin.connect();
   await admin.query('CREATE DATABASE full_disk');
@@ -89,11 +88,35 @@ async function underPostgres(run: GoalRun): Promise<Outcome> {
   }
 }
 
+/** A server that is started again when it ends, as an external one is. */
+async function keepRunning(dataDir: string): Promise<EmbeddedServer> {
+  const uid = process.getuid?.() ?? -1;
+  let isOver = false;
+  const start = () =>
+    startEmbedded({ dataDir, uid, env: process.env, progress: () => {}, onExit: () => void again() });
+  const again = async (): Promise<void> => {
+    while (!isOver) {
+      running = start();
+      if (await running.then(Boolean, () => pause(500))) return;
+    }
+  };
+  let running = start();
+  const { connection } = await running;
+  return {
+    connection,
+    async stop() {
+      isOver = true;
+      await running.then((server) => server.stop()).catch(() => {});
+    },
+  };
+}
+
 async function underBoth(run: GoalRun): Promise<Outcome> {
   const name = 'disk full under PostgreSQL and journal';
   const folder = { path: '', unmount: null as (() => void) | null };
   const stage = await startStage({
     database: 'embedded',
+    launched: true,
     prepare: ({ dataDir }) => {
       folder.path = dataDir;
       folder.unmount = mountDisk(dataDir);

@@ -6,6 +6,7 @@ import type { DatabaseAddress } from '../../../src/store/connection.ts';
 import { Database } from '../../../src/store/database.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { createTestDatabase } from '../../harness/database.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { createPayer, type Payer } from '../../harness/payer.ts';
 import { until } from '../../harness/until.ts';
 import { startUpstream } from '../../harness/upstream.ts';
@@ -42,6 +43,8 @@ export interface StageOptions {
    */
   readonly beside?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Runs it below the parent that starts it again, as `npm start` does. */
+  readonly launched?: boolean;
   /** Before anything starts. */
   readonly prepare?: (site: Site) => void;
 }
@@ -70,14 +73,12 @@ async function build(
   later(() => upstream.close());
   const behind = options.database === 'embedded' ? null : await openBehind(options.database, later);
   const url = behind === null ? {} : { database: { url: urlOf(behind.cutter.address) } };
-  const site = createSite(upstream.url, {
-    ...url,
-    ...offer(upstream.url, options.beside ?? {}),
-    ...options.config,
-  });
+  const { launched = false } = options;
+  const over = { ...url, ...offer(upstream.url, options.beside ?? {}), ...options.config };
+  const site = createSite(upstream.url, over, launched ? await freePort() : 0);
   later(() => site.end());
   options.prepare?.(site);
-  const naru = await startNaru(site);
+  const naru = await startNaru(site, [], launched);
   const ledger = behind === null ? await site.openAccounting() : behind;
   if (behind === null) later(() => ledger.database.close().catch(() => {}));
   const { database, operator } = ledger;
