@@ -10,7 +10,7 @@ import { isShortEnough } from './settings.ts';
 /**
  * The folder for the socket: beside the cluster, or, when that path is too long for a socket, a new
  * one in a runtime folder. The postmaster records it in its pid file; one that a crashed server
- * left there is reused.
+ * of this cluster left there is reused.
  */
 export function chooseSocketDir(
   clusterDir: string,
@@ -20,7 +20,8 @@ export function chooseSocketDir(
 ): string {
   const beside = besideOf(clusterDir);
   if (isShortEnough(beside)) return beside;
-  const recorded = readPidFile(clusterDir)?.socketDir ?? '';
+  const file = readPidFile(clusterDir);
+  const recorded = file?.clusterDir === clusterDir ? file.socketDir : '';
   if (recorded.startsWith('/') && isOwnersOnly(recorded, user?.uid ?? uid)) return recorded;
   const roots = [uid === 0 ? '/run' : env['XDG_RUNTIME_DIR'], env['TMPDIR'] ?? tmpdir(), '/tmp'];
   for (const root of roots) {

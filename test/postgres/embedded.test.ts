@@ -159,9 +159,14 @@ test('a data directory too deep for a socket works, and a server that is not its
   assert.deepEqual(await query(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
   assert.deepEqual(await attachEmbedded(deep), server.connection);
   // A copy has the pid file of the original, with its socket.
-  const copied = join(root, 'copied');
+  const copied = join(deep, '../copied');
   execFileSync('cp', ['-a', deep, copied]);
   assert.equal(await attachEmbedded(copied), null);
+  const second = await start(copied);
+  assert.notEqual(second.connection.host, host);
+  await query(second.connection, 'DROP TABLE kept');
+  await second.stop();
+  assert.deepEqual(await query(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
   await server.stop();
   assert.equal(existsSync(host), false, 'the runtime folder is gone');
   t.diagnostic(host);
