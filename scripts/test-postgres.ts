@@ -26,7 +26,6 @@ const suite = [
   'test/ledger',
   'test/nodes',
   'test/datasets',
-  'test/analytics',
   'test/pages',
   'test/backup',
   'test/generations',

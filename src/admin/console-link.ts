@@ -1,7 +1,7 @@
 import type { CliPaths } from '../app/cli-options.ts';
 import { settingsOf } from '../app/config-source.ts';
-import type { ConsoleLinkRow } from '../app/control-pages.ts';
 import type { ProcessContext } from '../app/process-context.ts';
+import type { ConsoleLinkRow } from '../identity/control-pages.ts';
 import { callServer } from './control-client.ts';
 
 const responseTimeoutMs = 10_000;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ControlCall, ControlUnreachable, callControl } from '../control/call.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { stillRuns } from '../ids/process-identity.ts';
+import { type ControlCall, ControlUnreachable, callControl } from '../http/control/call.ts';
+import { stillRuns } from '../store/process-identity.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** No server is running: some commands then work without one. */

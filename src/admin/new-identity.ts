@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { settingsOf } from '../app/config-source.ts';
 import { holdAfterCommands } from '../app/database.ts';
-import { workerDirs } from '../app/journal-recovery.ts';
 import type { ProcessContext } from '../app/process-context.ts';
-import { lockWorkerDir } from '../app/workers/worker-dir.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { commandHolder } from '../postgres/data-dir-lock.ts';
+import { lockWorkerDir, workerDirs } from '../postgres/worker-dir.ts';
 
 /** A data directory, or a worker's part of it, with a new identity. */
 export interface NewIdentity {

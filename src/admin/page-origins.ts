@@ -1,8 +1,8 @@
 import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
-import { type PageOrigins, pageOrigins } from '../app/page-links.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { type PageOrigins, pageOrigins } from '../identity/page-links.ts';
 import { callServer } from './control-client.ts';
 
 const responseTimeoutMs = 5_000;

@@ -1,13 +1,13 @@
 import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
-import type { RouteReport } from '../app/route-reports.ts';
 import { buildCatalogue, statedPrices } from '../catalogue/catalogue.ts';
 import { noDrains } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { explainRoute, queryOf, type RouteQuestion } from '../inference/explain-route.ts';
+import type { RouteReport } from '../inference/route-reports.ts';
 import type { Explanation, Knowledge } from '../routing/explain-plan.ts';
 import type { CandidateReport } from '../routing/health-report.ts';
 import { noHealthData } from '../upstreams/health-status.ts';

@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountCache } from '../accounts/account-cache.ts';
-import type { Key } from '../keys/key.ts';
+import type { Key } from '../accounts/key.ts';
 import { krwToNumber } from '../money/krw.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { creditsDocument, keyInformationDocument } from './documents/keys.ts';

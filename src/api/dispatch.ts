@@ -1,12 +1,12 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountCache } from '../accounts/account-cache.ts';
+import type { KeyHash } from '../accounts/api-key.ts';
+import { assertMayCall, type BearerHashes, type Caller, type Credential } from '../accounts/authenticate.ts';
+import type { Key } from '../accounts/key.ts';
+import type { KeyCache } from '../accounts/key-cache.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RouteTable } from '../http/route-table.ts';
-import type { KeyHash } from '../ids/api-key.ts';
-import { assertMayCall, type BearerHashes, type Caller, type Credential } from '../keys/authenticate.ts';
-import type { Key } from '../keys/key.ts';
-import type { KeyCache } from '../keys/key-cache.ts';
 import type { DatabaseWaits } from '../nodes/database-waits.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Reply } from '../wire/reply.ts';

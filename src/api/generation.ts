@@ -2,10 +2,10 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { generationBody } from '../generations/generation.ts';
 import type { readGeneration } from '../generations/generations.ts';
-import { parseGenerationId } from '../ids/generation-id.ts';
-import { generationOfRequest } from '../ids/request-id.ts';
 import type { Refusals } from '../inference/refusals.ts';
 import type { Settlements } from '../ledger/settlements.ts';
+import { parseGenerationId } from '../wire/ids/generation-id.ts';
+import { generationOfRequest } from '../wire/ids/request-id.ts';
 import { generationDocument } from './documents/generation.ts';
 import { route } from './route.ts';
 

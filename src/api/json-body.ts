@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { KeyKind } from '../ids/api-key.ts';
-import { assertValid, type Caller } from '../keys/authenticate.ts';
+import type { KeyKind } from '../accounts/api-key.ts';
+import { assertValid, type Caller } from '../accounts/authenticate.ts';
 import type { Clock } from '../time/clock.ts';
 import { parsedValue } from '../wire/parse-json.ts';
 import type { RequestContext } from '../wire/request-context.ts';

@@ -1,6 +1,6 @@
-import type { KeyWithSpend } from '../keys/key-service.ts';
-import { isDisabled } from '../keys/rules.ts';
-import { usedOf } from '../keys/spend.ts';
+import type { KeyWithSpend } from '../accounts/key-service.ts';
+import { isDisabled } from '../accounts/rules.ts';
+import { usedOf } from '../accounts/spend.ts';
 import { krwOfMicro, krwToNumber } from '../money/krw.ts';
 import { isoOf } from '../time/clock.ts';
 

@@ -1,8 +1,8 @@
 import type { AccountCache } from '../accounts/account-cache.ts';
+import { parseKeyHash } from '../accounts/api-key.ts';
+import type { KeyService, KeyWithSpend } from '../accounts/key-service.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
-import { parseKeyHash } from '../ids/api-key.ts';
-import type { KeyService, KeyWithSpend } from '../keys/key-service.ts';
 import {
   changeKeyDocument,
   createKeyDocument,

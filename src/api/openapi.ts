@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import type { Credential } from '../accounts/authenticate.ts';
 import { catalogue, type Failure, hasRetryAfter } from '../errors/catalogue.ts';
 import { errorTypeOf } from '../errors/error-body.ts';
-import type { Credential } from '../keys/authenticate.ts';
 import {
   errorResponses,
   type OpenapiObject,

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import type { KeyHash } from '../accounts/api-key.ts';
+import type { Caller, Credential } from '../accounts/authenticate.ts';
+import type { Key } from '../accounts/key.ts';
 import type { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { KeyHash } from '../ids/api-key.ts';
-import type { Caller, Credential } from '../keys/authenticate.ts';
-import type { Key } from '../keys/key.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RouteDocument } from './document.ts';
 

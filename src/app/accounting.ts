@@ -1,11 +1,15 @@
 import { join } from 'node:path';
 import type { Account } from '../accounts/account.ts';
 import { AccountCache } from '../accounts/account-cache.ts';
+import type { Key } from '../accounts/key.ts';
+import { KeyCache } from '../accounts/key-cache.ts';
+import { Reservation } from '../accounts/reservation.ts';
+import { SpendLimits } from '../accounts/spend-limits.ts';
 import type { Config } from '../config/config.ts';
 import { Refusals } from '../inference/refusals.ts';
-import { Journal, type JournalOptions } from '../journal/journal.ts';
-import type { Key } from '../keys/key.ts';
-import { KeyCache } from '../keys/key-cache.ts';
+import { giveBack, takeCommitted } from '../ledger/committed-charges.ts';
+import { Journal, type JournalOptions } from '../ledger/journal/journal.ts';
+import { keepsSettled, reportJournal } from '../ledger/journal-events.ts';
 import { KeptSegments } from '../ledger/kept-segments.ts';
 import { Retention } from '../ledger/segment-retention.ts';
 import { Settlements } from '../ledger/settlements.ts';
@@ -20,8 +24,6 @@ import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
 import type { ReportedPrices } from '../nodes/nodes-sql.ts';
 import { ReservationQueues } from '../nodes/reservation-queue.ts';
-import { Reservation } from '../spending/reservation.ts';
-import { SpendLimits } from '../spending/spend-limits.ts';
 import { lookedBack, type SeenChanges, seenUntilNow } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
@@ -35,8 +37,6 @@ import {
   type Published,
   respondToFlush,
 } from './apply-changes.ts';
-import { giveBack, takeCommitted } from './committed-charges.ts';
-import { keepsSettled, reportJournal } from './journal-events.ts';
 
 /**
  * The maximum of idle accounts, and of idle keys, in memory: together some 160 MB (docs/scale.md).

@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
+import { urlOf } from '../http/urls.ts';
+import { createDemoAccount } from '../operations/demo-account.ts';
 import { createOperatorService } from '../operations/operator-service.ts';
 import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
-import { createDemoAccount } from './demo-account.ts';
 import type { ProcessContext } from './process-context.ts';
 import { welcome, welcomeRow } from './startup-banner.ts';
-import { urlOf } from './urls.ts';
 
 /** What the announcement of a server needs. */
 export interface AnnounceParts {

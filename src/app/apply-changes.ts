@@ -1,12 +1,12 @@
 import type { AccountCache } from '../accounts/account-cache.ts';
-import type { KeyCache } from '../keys/key-cache.ts';
+import type { KeyCache } from '../accounts/key-cache.ts';
+import type { SpendLimits } from '../accounts/spend-limits.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { CreditLeases } from '../nodes/credit-leases.ts';
 import { confirmFlush } from '../nodes/flush-sql.ts';
 import type { NodeRegistry } from '../nodes/node-registry.ts';
 import type { ReservationQueues } from '../nodes/reservation-queue.ts';
-import type { SpendLimits } from '../spending/spend-limits.ts';
 import type { Change, ChangeTopic } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 

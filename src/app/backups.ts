@@ -1,7 +1,7 @@
 import { BackupJob, type BackupJobParts } from '../backup/backup-job.ts';
+import { backupMetrics } from '../backup/metrics.ts';
+import type { Registry } from '../metrics/registry.ts';
 import { JobRunner } from './job-runner.ts';
-import { backupMetrics } from './metrics/backup-metrics.ts';
-import type { Registry } from './metrics/registry.ts';
 import type { ProcessContext } from './process-context.ts';
 
 const lookEveryMs = 10_000;

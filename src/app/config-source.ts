@@ -1,22 +1,22 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { defaultMetadata, storeMetadata } from '../catalogue/model-metadata-file.ts';
 import type { Config } from '../config/config.ts';
 import type { ValueOrigin } from '../config/describe-config.ts';
 import { faultText } from '../config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { AppliedMetadata } from '../config/model-metadata/apply-metadata.ts';
 import { maxMetadataBytes } from '../config/model-metadata/metadata.ts';
+import { rightsFaults } from '../config/permissions.ts';
 import { readText } from '../config/read-text.ts';
 import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { showsSomething } from '../ids/name.ts';
+import { programFaults } from '../slots/programs.ts';
 import { makeFolder } from '../store/make-folder.ts';
+import { showsSomething } from '../wire/ids/name.ts';
 import type { CliPaths } from './cli-options.ts';
-import { rightsFaults } from './config-permissions.ts';
 import { builtInConfig } from './default-config.ts';
-import { defaultMetadata, storeMetadata } from './model-metadata-file.ts';
 import type { ProcessContext } from './process-context.ts';
-import { programFaults } from './slot-programs.ts';
 
 /** The outcome of checking a configuration. */
 export interface CheckedConfig {

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { engineVariants } from '../config/variants.ts';
 import { acceptedParameters } from '../dialects/accepted-parameters.ts';
 import { reasoningParameters } from '../dialects/reasoning.ts';
-import { type FoundEngine, type FoundModel, readFoundEngines } from './engine-discovery.ts';
+import { type FoundEngine, type FoundModel, readFoundEngines } from '../slots/engine-discovery.ts';
 import type { ProcessContext } from './process-context.ts';
 
 /** The program of the demo engine. */

@@ -1,35 +1,35 @@
+import { KeyService } from '../accounts/key-service.ts';
 import { DrainedCandidates } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
+import { CertificateWatch } from '../http/certificate-watch.ts';
 import type { RateGate } from '../http/rate-limit.ts';
 import type { InheritedSocket } from '../http/serve.ts';
 import type { Identity } from '../identity/identity.ts';
 import { endSessions, type Session } from '../inference/session.ts';
-import { KeyService } from '../keys/key-service.ts';
+import type { CallTracer } from '../inference/tracing/call-trace.ts';
+import { addTraceMetrics } from '../inference/tracing/metrics.ts';
 import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
 import { LinkedList } from '../memory/linked-list.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
+import { Registry } from '../metrics/registry.ts';
+import { RequestMetrics } from '../metrics/request-metrics.ts';
+import { LiveWindow } from '../pages/console/live-window.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import { HistoryWatch } from '../store/history-watch.ts';
+import { migrateLogged } from '../store/migrate.ts';
 import { type FollowingClock, within } from '../time/clock.ts';
-import type { CallTracer } from '../tracing/call-trace.ts';
 import { Health } from '../upstreams/health.ts';
 import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
 import type { Published } from './apply-changes.ts';
-import { CertificateWatch } from './certificate-watch.ts';
+import { bothObservers, type GatewayObserver } from './both-observers.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimitsBy } from './memory-limits.ts';
-import { bothObservers, type GatewayObserver } from './metrics/both-observers.ts';
-import { LiveWindow } from './metrics/live-window.ts';
-import { Registry } from './metrics/registry.ts';
-import { RequestMetrics } from './metrics/request-metrics.ts';
-import { addTraceMetrics } from './metrics/trace-metrics.ts';
-import { migrateLogged } from './migrate-logged.ts';
 import type { DashboardSources, Pages } from './pages.ts';
 
 /** The parts of a gateway. */
@@ -183,7 +183,7 @@ async function openTracer(
   opened: AsyncDisposableStack,
 ): Promise<CallTracer | null> {
   if (config.tracing === null) return null;
-  const { Tracer } = await import('../tracing/tracer.ts');
+  const { Tracer } = await import('../inference/tracing/tracer.ts');
   const tracer = new Tracer({ config: config.tracing, instanceId: `node ${nodes.id}`, clock, log });
   opened.defer(() => tracer.close());
   addTraceMetrics(registry, tracer);

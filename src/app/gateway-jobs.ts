@@ -1,13 +1,13 @@
-import { UsageRoller } from '../analytics/roll-usage.ts';
 import { DatasetSync } from '../datasets/sync.ts';
+import { UsageRoller } from '../generations/analytics/roll-usage.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
 import { expireDueCredit } from '../ledger/credit.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
+import type { AlarmWatch } from '../operations/alarms.ts';
 import { forgetOldChanges } from '../store/changes.ts';
-import type { AlarmWatch } from './alarms.ts';
+import { ServerWatch } from '../store/server-watch.ts';
 import type { GatewayCore, GatewayParts } from './gateway-core.ts';
 import { type Job, JobRunner } from './job-runner.ts';
-import { ServerWatch } from './server-watch.ts';
 
 /** Starts the periodic jobs of a gateway; what is to be closed goes to `opened`. */
 export function startJobs(

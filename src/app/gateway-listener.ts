@@ -1,10 +1,10 @@
+import { BearerHashes } from '../accounts/authenticate.ts';
 import { dispatch } from '../api/dispatch.ts';
 import type { AnyRoute } from '../api/route.ts';
 import { ClientAddresses } from '../http/client-ip.ts';
 import { RouteTable } from '../http/route-table.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { ServeParts } from '../http/serve-parts.ts';
-import { BearerHashes } from '../keys/authenticate.ts';
 import type { GatewayCore, GatewayParts } from './gateway-core.ts';
 
 /**

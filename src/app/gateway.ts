@@ -1,27 +1,27 @@
 import type { AnyRoute } from '../api/route.ts';
 import type { Config } from '../config/config.ts';
-import type { ControlHandler } from '../control/serve.ts';
 import { ServerStopping } from '../errors/request-aborted.ts';
+import type { ControlHandler } from '../http/control/serve.ts';
 import type { Served } from '../http/serve.ts';
 import { type ProbeReport, probeCandidate } from '../inference/probe-candidate.ts';
+import { routeReports } from '../inference/route-reports.ts';
 import type { Settlements } from '../ledger/settlements.ts';
+import { EventLoopDelay } from '../metrics/event-loop-delay.ts';
+import { type MetricData, readRegistry } from '../metrics/registry.ts';
+import { AlarmWatch } from '../operations/alarms.ts';
 import type { LiveFigures } from '../pages/console/live-figures.ts';
 import type { OpenWork } from '../pages/console/open-work-body.ts';
 import { labelsOf } from '../routing/health-report.ts';
+import { UpstreamMetrics } from '../routing/metrics.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
-import { AlarmWatch } from './alarms.ts';
 import { endpoints, targetsOf } from './endpoints.ts';
 import { type GatewayCore, type GatewayParts, openCore } from './gateway-core.ts';
 import { startJobs } from './gateway-jobs.ts';
 import { listen } from './gateway-listener.ts';
+import { addGatewayMetrics } from './gateway-metrics.ts';
 import { liveFigures } from './live-figures.ts';
-import { EventLoopDelay } from './metrics/event-loop-delay.ts';
-import { addGatewayMetrics } from './metrics/gateway-metrics.ts';
-import { type MetricData, readRegistry } from './metrics/registry.ts';
-import { UpstreamMetrics } from './metrics/upstream-metrics.ts';
 import { openWork } from './open-work.ts';
-import { routeReports } from './route-reports.ts';
 
 /** A serving gateway. */
 export interface Gateway {

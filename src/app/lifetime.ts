@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
+import { openServerLog, type ServerLog } from '../log/server-log.ts';
 import { systemClock } from '../time/clock.ts';
 import { guardAgainstCrash } from './crash-guard.ts';
-import { openServerLog, type ServerLog } from './logging/server-log.ts';
 import type { ProcessContext } from './process-context.ts';
 import { Shutdown } from './shutdown.ts';
 

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
+import { KeyService } from '../accounts/key-service.ts';
+import { readKey } from '../accounts/keys.ts';
 import type { Config } from '../config/config.ts';
 import type { Identity } from '../identity/identity.ts';
-import { KeyService } from '../keys/key-service.ts';
-import { readKey } from '../keys/keys.ts';
 import type { Log } from '../log/log.ts';
 import { type ConsoleParts, consoleRows } from '../pages/console/rows.ts';
 import { type DashboardParts, dashboardRows } from '../pages/dashboard/rows.ts';

@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
 import { RateLimit } from '../http/rate-limit.ts';
 import type { Log } from '../log/log.ts';
+import { type MetricData, Registry, readRegistry } from '../metrics/registry.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
+import { SlotMetrics } from '../slots/metrics.ts';
 import { createSlots, type Slots } from '../slots/slots.ts';
 import type { Clock } from '../time/clock.ts';
 import { slotSettings } from './build-slots.ts';
-import { type MetricData, Registry, readRegistry } from './metrics/registry.ts';
-import { SlotMetrics } from './metrics/slot-metrics.ts';
 
 /** The parts of the shared services. */
 export interface SharedServicesParts {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
-import type { DemoAccount } from './demo-account.ts';
-import { linkUrl, pageOrigins } from './page-links.ts';
-import { reachableUrl } from './urls.ts';
+import { reachableUrl } from '../http/urls.ts';
+import { linkUrl, pageOrigins } from '../identity/page-links.ts';
+import type { DemoAccount } from '../operations/demo-account.ts';
 
 /** The ports that a server listens on. */
 export interface Ports {

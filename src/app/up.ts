@@ -1,4 +1,7 @@
 import type { Config } from '../config/config.ts';
+import { assertListenable, freePort } from '../http/listen-address.ts';
+import { urlOf } from '../http/urls.ts';
+import { type FoundEngine, findEngines } from '../slots/engine-discovery.ts';
 import { systemClock } from '../time/clock.ts';
 import type { UpOptions } from './cli-options.ts';
 import {
@@ -10,12 +13,9 @@ import {
 } from './config-source.ts';
 import { holdAfterCommands } from './database.ts';
 import { describeServed } from './describe-served.ts';
-import { type FoundEngine, findEngines } from './engine-discovery.ts';
-import { assertListenable, freePort } from './listen-address.ts';
 import type { ProcessContext } from './process-context.ts';
 import { FollowedConfiguration } from './running-configuration.ts';
 import { serveUntilStopped } from './serve.ts';
-import { urlOf } from './urls.ts';
 
 /**
  * `naru up`: serves until a stop signal; resolves with the exit code. Throws an `OperatorError` for

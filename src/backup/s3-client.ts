@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import type { S3PlaceConfig } from '../config/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { HttpError } from '../http-client/http-error.ts';
-import { type HttpResponse, request } from '../http-client/request.ts';
+import { HttpError } from '../http/client/http-error.ts';
+import { type HttpResponse, request } from '../http/client/request.ts';
 import { type Clock, isoOf, pause } from '../time/clock.ts';
 import { MissingFile } from './backup-files.ts';
 

@@ -1,6 +1,6 @@
 import { ModelMetadataError, maxMetadataBytes } from '../config/model-metadata/metadata.ts';
-import { HttpError } from '../http-client/http-error.ts';
-import { request } from '../http-client/request.ts';
+import { HttpError } from '../http/client/http-error.ts';
+import { request } from '../http/client/request.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** The limits of the time, the size and the redirects of a response. */

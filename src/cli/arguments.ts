@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from 'commander';
+import { type KeyHash, parseKeyHash } from '../accounts/api-key.ts';
 import { address } from '../config/validators.ts';
 import { type Email, parseEmail } from '../identity/email.ts';
-import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
-import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
-import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
 import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
 import { oldestMajor } from '../postgres/binaries.ts';
 import { parseInstant, systemClock } from '../time/clock.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
+import { type GenerationUuid, parseGenerationId } from '../wire/ids/generation-id.ts';
+import { isStorableName, showsSomething, storableName } from '../wire/ids/name.ts';
 
 /** Won above zero, at most six decimals. */
 export function positiveKrw(text: string): Krw {

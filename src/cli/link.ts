@@ -16,7 +16,7 @@ export async function printLink(
   more: object,
 ): Promise<void> {
   const { readPageOrigins } = await import('../admin/page-origins.ts');
-  const { linkUrl } = await import('../app/page-links.ts');
+  const { linkUrl } = await import('../identity/page-links.ts');
   const url = linkUrl(await readPageOrigins(cliPaths(flags), cli), link);
   const row = { ...more, purpose: link.purpose, url, expires_at: isoOf(link.expiresAtMs) };
   await output.one(`${url}\n(works once, until ${isoOf(link.expiresAtMs)})`, row);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import { HttpError, HttpStatusError } from '../http-client/http-error.ts';
-import { requestText } from '../http-client/request.ts';
-import { retryAfterOf } from '../http-client/retry-after.ts';
+import { HttpError, HttpStatusError } from '../http/client/http-error.ts';
+import { requestText } from '../http/client/request.ts';
+import { retryAfterOf } from '../http/client/retry-after.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import { type Clock, parseInstant, pause } from '../time/clock.ts';

@@ -1,6 +1,6 @@
-import { leadOf } from '../ids/generation-id.ts';
 import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import type { Sql } from '../store/sql.ts';
+import { leadOf } from '../wire/ids/generation-id.ts';
 
 /**
  * Looks for a record of any account by its identity, among the few accounts that it leads to: they

@@ -3,8 +3,8 @@ import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { type Message, messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
-import { newRequestId } from '../ids/request-id.ts';
 import type { Clock } from '../time/clock.ts';
+import { newRequestId } from '../wire/ids/request-id.ts';
 import { addHeaders, commonHeaders } from './headers.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
 

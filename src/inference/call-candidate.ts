@@ -1,7 +1,7 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { type Destination, UnsupportedRequest } from '../dialects/dialect.ts';
 import type { ParameterChange } from '../dialects/parameter-change.ts';
-import { retryAfterOf } from '../http-client/retry-after.ts';
+import { retryAfterOf } from '../http/client/retry-after.ts';
 import { describeError } from '../log/log.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
 import type { CompletionRequest } from '../wire/chat.ts';

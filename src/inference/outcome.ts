@@ -1,9 +1,9 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
-import type { CallTrace } from '../tracing/call-trace.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import type { OpenResponse } from './open-response.ts';
 import type { ExpiredLimit } from './stream-error.ts';
+import type { CallTrace } from './tracing/call-trace.ts';
 
 /**
  * How the call of one candidate ended. A failure is a value: the chain goes on to the next

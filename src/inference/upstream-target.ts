@@ -5,10 +5,10 @@ import type { AttemptRecord } from '../generations/generation.ts';
 import type { Log } from '../log/log.ts';
 import type { SlotAcquirer, SlotFailed } from '../slots/contract.ts';
 import type { Clock } from '../time/clock.ts';
-import type { CallTrace } from '../tracing/call-trace.ts';
 import type { UpstreamRequest } from '../upstreams/call.ts';
 import { clientMessage } from '../upstreams/client-message.ts';
 import type { Provider } from '../upstreams/providers.ts';
+import type { CallTrace } from './tracing/call-trace.ts';
 
 /** Resolves candidates to providers and slots. */
 export interface TargetResolver {

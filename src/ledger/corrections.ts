@@ -1,7 +1,7 @@
-import type { GenerationUuid } from '../ids/generation-id.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
+import type { GenerationUuid } from '../wire/ids/generation-id.ts';
 import { chargeLots } from './credit.ts';
 import { findEarlierEntry, post, refundedOf, type WantedEntry } from './ledger-sql.ts';
 import { findCost, insertLot, lockBalance } from './lots-sql.ts';

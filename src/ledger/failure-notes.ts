@@ -1,5 +1,5 @@
-import type { Journal, Ticket } from '../journal/journal.ts';
 import { type Clock, pause } from '../time/clock.ts';
+import type { Journal, Ticket } from './journal/journal.ts';
 import { encodeFinal, finalType } from './journal-records.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 

@@ -1,8 +1,8 @@
-import type { Journal } from '../journal/journal.ts';
 import type { Database } from '../store/database.ts';
 import type { HistoryWatch } from '../store/history-watch.ts';
 import { readReplication } from '../store/replication.ts';
 import { type Clock, pause } from '../time/clock.ts';
+import type { Journal } from './journal/journal.ts';
 import type { Retention } from './segment-retention.ts';
 
 /** What `KeptSegments` needs. */

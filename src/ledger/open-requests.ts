@@ -1,5 +1,5 @@
-import type { Journal, Ticket } from '../journal/journal.ts';
 import { LinkedList, type ListPlace } from '../memory/linked-list.ts';
+import type { Journal, Ticket } from './journal/journal.ts';
 import { encodeOpen, type OpenRecord, openType } from './journal-records.ts';
 
 /** An admitted request: it ends in exactly one settlement. */

@@ -1,5 +1,5 @@
-import type { Ticket } from '../journal/journal.ts';
 import { seoulDayAt } from '../time/period.ts';
+import type { Ticket } from './journal/journal.ts';
 import { decodeFinal, decodeOpen, finalType, type OpenRecord, openType } from './journal-records.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 

@@ -1,11 +1,11 @@
 import { counted } from '../errors/counted.ts';
 import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
-import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { recordChange } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
+import type { Journal, Ticket } from './journal/journal.ts';
 import { decodeFinal, encodeFinal } from './journal-records.ts';
 import {
   listQuarantined,

@@ -1,4 +1,4 @@
-import { placesOfKeys } from '../keys/keys-sql.ts';
+import { placesOfKeys } from '../accounts/keys-sql.ts';
 import type { Sql } from '../store/sql.ts';
 import { findQuarantined } from './quarantine-sql.ts';
 import type { SettlementRow } from './settlement-sql.ts';

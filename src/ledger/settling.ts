@@ -1,5 +1,5 @@
-import type { Ticket } from '../journal/journal.ts';
 import type { ListPlace } from '../memory/linked-list.ts';
+import type { Ticket } from './journal/journal.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 import type { SettlementListener, SettlementOutcome } from './settler.ts';
 

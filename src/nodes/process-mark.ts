@@ -1,4 +1,4 @@
-import { identify, processSpace, stillRuns } from '../ids/process-identity.ts';
+import { identify, processSpace, stillRuns } from '../store/process-identity.ts';
 
 /**
  * The state of a process by its mark: `unknown` when it is of another machine or container, or the

@@ -1,5 +1,5 @@
-import type { KeyHash } from '../ids/api-key.ts';
-import { placeOfKey } from '../keys/keys-sql.ts';
+import type { KeyHash } from '../accounts/api-key.ts';
+import { placeOfKey } from '../accounts/keys-sql.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** What an act changed of a key. */

@@ -1,4 +1,3 @@
-import { generationIdOf } from '../ids/generation-id.ts';
 import {
   type Adjustment,
   adjustCredit,
@@ -10,6 +9,7 @@ import { type Grant, type GrantOutcome, grantCredit } from '../ledger/credit.ts'
 import { findCost } from '../ledger/lots-sql.ts';
 import type { Krw } from '../money/krw.ts';
 import type { Sql } from '../store/sql.ts';
+import { generationIdOf } from '../wire/ids/generation-id.ts';
 import { balanceOfAccount } from './audit-sql.ts';
 import { audited } from './audited.ts';
 import { type AboveLimit, assertWithin, limited, readRemaining } from './credit-limit.ts';

@@ -1,5 +1,5 @@
 import { readAccount } from '../accounts/accounts.ts';
-import type { KeyHash } from '../ids/api-key.ts';
+import type { KeyHash } from '../accounts/api-key.ts';
 import {
   createKey,
   type KeyRow,
@@ -10,9 +10,9 @@ import {
   revokeKey,
   type Suspension,
   suspendKey,
-} from '../keys/keys.ts';
-import { isDisabled, type KeyStanding, standingOf } from '../keys/rules.ts';
-import type { Spend } from '../keys/spend.ts';
+} from '../accounts/keys.ts';
+import { isDisabled, type KeyStanding, standingOf } from '../accounts/rules.ts';
+import type { Spend } from '../accounts/spend.ts';
 import type { Database } from '../store/database.ts';
 import { isoOf } from '../time/clock.ts';
 import { type KeyState, keyStateOf } from './audit-sql.ts';

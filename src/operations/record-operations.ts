@@ -1,11 +1,11 @@
-import { keepHours } from '../analytics/rolling-sql.ts';
+import { keepHours } from '../generations/analytics/rolling-sql.ts';
 import { exportedGeneration } from '../generations/generation.ts';
 import { exportGenerations, readAnyGeneration } from '../generations/generations.ts';
-import type { GenerationUuid } from '../ids/generation-id.ts';
 import { type EntryRow, exportEntries } from '../ledger/ledger.ts';
 import { type PruneOptions, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
 import { type Verdict, verifyLedger } from '../ledger/verification.ts';
 import type { Anchor } from '../ledger/verification-sql.ts';
+import type { GenerationUuid } from '../wire/ids/generation-id.ts';
 import { recordAfter } from './audited.ts';
 import { verificationAct } from './ledger-verification.ts';
 import type { OperationsContext } from './operations-context.ts';

@@ -1,4 +1,3 @@
-import type { GenerationUuid } from '../ids/generation-id.ts';
 import {
   type RetryOutcome,
   readQuarantine,
@@ -6,6 +5,7 @@ import {
   writeOffQuarantined,
 } from '../ledger/quarantine.ts';
 import { readNodes, writeOffNode } from '../nodes/nodes.ts';
+import type { GenerationUuid } from '../wire/ids/generation-id.ts';
 import { audited, recordAfter } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
 

@@ -1,5 +1,5 @@
-import type { HourSpan } from '../analytics/facts-sql.ts';
-import { type RebuiltSpan, UsageRoller } from '../analytics/roll-usage.ts';
+import type { HourSpan } from '../generations/analytics/facts-sql.ts';
+import { type RebuiltSpan, UsageRoller } from '../generations/analytics/roll-usage.ts';
 import { recordAfter } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { hashKey, type KeyHash } from '../accounts/api-key.ts';
+import type { KeyRow } from '../accounts/keys.ts';
+import { ownRules } from '../accounts/rules.ts';
 import type { Identity } from '../identity/identity.ts';
 import { passkeySite } from '../identity/passkeys.ts';
-import { hashKey, type KeyHash } from '../ids/api-key.ts';
-import type { KeyRow } from '../keys/keys.ts';
-import { ownRules } from '../keys/rules.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';

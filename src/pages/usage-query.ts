@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type Dimension, dimensions, type UsageQuery } from '../analytics/usage-facts-sql.ts';
-import type { UsageSums } from '../analytics/usage-sql.ts';
 import { requirements } from '../errors/messages.ts';
+import { type Dimension, dimensions, type UsageQuery } from '../generations/analytics/usage-facts-sql.ts';
+import type { UsageSums } from '../generations/analytics/usage-sql.ts';
 import { parseInstant } from '../time/clock.ts';
 import { periodAt } from '../time/period.ts';
 import { reading } from '../wire/parse-with.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { histogramColumns } from '../analytics/facts-sql.ts';
-import { type Dimension, dimensions, type UsageQuery } from '../analytics/usage-facts-sql.ts';
+import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
+import { histogramColumns } from '../generations/analytics/facts-sql.ts';
+import { type Dimension, dimensions, type UsageQuery } from '../generations/analytics/usage-facts-sql.ts';
 import {
   type Step,
   steps,
@@ -8,9 +10,7 @@ import {
   usagePercentiles,
   usageSeries,
   usageTotals,
-} from '../analytics/usage-sql.ts';
-import { refuse } from '../errors/catalogue.ts';
-import { messages, requirements } from '../errors/messages.ts';
+} from '../generations/analytics/usage-sql.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { integerText } from '../wire/shapes/query.ts';
 import { pageRoute } from './page-route.ts';

@@ -1,7 +1,7 @@
-import type { Dimension, UsageQuery } from '../analytics/usage-facts-sql.ts';
-import type { UsageGroup } from '../analytics/usage-sql.ts';
+import { readKeyNames } from '../accounts/key-names-sql.ts';
+import type { Dimension, UsageQuery } from '../generations/analytics/usage-facts-sql.ts';
+import type { UsageGroup } from '../generations/analytics/usage-sql.ts';
 import { readAppNames, readAppPreferences } from '../generations/app-preferences-sql.ts';
-import { readKeyNames } from '../keys/key-names-sql.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import type { PageSession } from './page-session.ts';

@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identify, stillRuns } from '../ids/process-identity.ts';
 import { makeFolder } from '../store/make-folder.ts';
+import { identify, stillRuns } from '../store/process-identity.ts';
 import { type Clock, isoOf, systemClock } from '../time/clock.ts';
 import { codeOf, EmbeddedError, messageOf } from './errors.ts';
 

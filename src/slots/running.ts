@@ -1,8 +1,8 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../errors/operator-error.ts';
-import { identify, type ProcessIdentity, stillRuns } from '../ids/process-identity.ts';
 import type { Log } from '../log/log.ts';
+import { identify, type ProcessIdentity, stillRuns } from '../store/process-identity.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import { groupMembers } from './drivers/process-table.ts';
 import type { Processes } from './drivers/processes.ts';

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { OperatorError } from '../errors/operator-error.ts';
+import type { Log } from '../log/log.ts';
 import { Database } from './database.ts';
 import { distributeTables, readCluster } from './distribution.ts';
+import { findSchemaFaults } from './schema-sql.ts';
 import type { Sql } from './sql.ts';
 
 /** A numbered, forward-only step of the schema. */
@@ -111,4 +113,14 @@ function readMigrations(folder: URL = ownFolder): readonly Migration[] {
       const checksum = createHash('sha256').update(sql).digest('hex');
       return { version: Number(file.slice(0, 4)), name: file.slice(0, -4), sql, checksum };
     });
+}
+
+/**
+ * Migrates the schema, and logs the steps that were applied and what differs from the schema
+ * (spec:money/3.9).
+ */
+export async function migrateLogged(database: Database, log: Log): Promise<void> {
+  const migrated = await migrate(database);
+  if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
+  for (const detail of await findSchemaFaults(database)) log.error('schema_differs', { detail });
 }

@@ -1,4 +1,4 @@
-import { hashOfAccount } from '../ids/account-hash.ts';
+import { hashOfAccount } from '../wire/ids/account-hash.ts';
 import type { Sql } from './sql.ts';
 
 /**

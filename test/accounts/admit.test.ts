@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Account } from '../../src/accounts/account.ts';
+import type { KeyHash } from '../../src/accounts/api-key.ts';
+import { assertFunded } from '../../src/accounts/funding.ts';
+import { Key } from '../../src/accounts/key.ts';
+import { Reservation } from '../../src/accounts/reservation.ts';
+import { noSpend } from '../../src/accounts/spend.ts';
+import type { SpendLimits } from '../../src/accounts/spend-limits.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import type { KeyHash } from '../../src/ids/api-key.ts';
-import { Key } from '../../src/keys/key.ts';
-import { noSpend } from '../../src/keys/spend.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { ReservationOrder } from '../../src/nodes/reservation-queue.ts';
-import { assertFunded } from '../../src/spending/funding.ts';
-import { Reservation } from '../../src/spending/reservation.ts';
-import type { SpendLimits } from '../../src/spending/spend-limits.ts';
 
 const day = 20_000;
 const floor = krwOfMicro(5_000_000_000n);

@@ -1,7 +1,7 @@
 /** The states of a key and of its account, as the key endpoints show and obey them (spec:api/8). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { KeyHash } from '../../src/ids/api-key.ts';
+import type { KeyHash } from '../../src/accounts/api-key.ts';
 import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
 import { assertError } from '../harness/response-rules.ts';

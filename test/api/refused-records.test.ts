@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { leadOfAccount } from '../../src/ids/account-hash.ts';
-import { leadOf } from '../../src/ids/generation-id.ts';
+import { leadOfAccount } from '../../src/wire/ids/account-hash.ts';
+import { leadOf } from '../../src/wire/ids/generation-id.ts';
 import {
   startTestGateway,
   type TestAccount,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { RouteReport } from '../../src/app/route-reports.ts';
-import { callControl } from '../../src/control/call.ts';
-import { serveControl } from '../../src/control/serve.ts';
+import { callControl } from '../../src/http/control/call.ts';
+import { serveControl } from '../../src/http/control/serve.ts';
+import type { RouteReport } from '../../src/inference/route-reports.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { tempDir } from '../harness/fake-engine.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { QueryResultRow } from 'pg';
-import { AlarmWatch } from '../../src/app/alarms.ts';
+import { AlarmWatch } from '../../src/operations/alarms.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { openLedger } from '../ledger/world.ts';
 

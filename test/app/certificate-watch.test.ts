@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { CertificateWatch } from '../../src/app/certificate-watch.ts';
+import { CertificateWatch } from '../../src/http/certificate-watch.ts';
 import { silentLog } from '../../src/log/log.ts';
 
 function watchOf(publicUrl: string | null) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openLogFile } from '../../src/app/logging/log-file.ts';
+import { openLogFile } from '../../src/log/log-file.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 
 /*

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BoundedLabels } from '../../src/app/metrics/bounded-labels.ts';
-import { renderPage } from '../../src/app/metrics/page.ts';
-import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
+import type { Catalogue } from '../../src/catalogue/catalogue.ts';
+import { BoundedLabels } from '../../src/metrics/bounded-labels.ts';
+import { renderPage } from '../../src/metrics/page.ts';
+import { measureProcess } from '../../src/metrics/process-metrics.ts';
 import {
   addCounter,
   addGauge,
@@ -10,10 +11,9 @@ import {
   labelled,
   Registry,
   readRegistry,
-} from '../../src/app/metrics/registry.ts';
-import { maxSources, maxSourcesByStatus, RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
-import { maxCandidates, UpstreamMetrics } from '../../src/app/metrics/upstream-metrics.ts';
-import type { Catalogue } from '../../src/catalogue/catalogue.ts';
+} from '../../src/metrics/registry.ts';
+import { maxSources, maxSourcesByStatus, RequestMetrics } from '../../src/metrics/request-metrics.ts';
+import { maxCandidates, UpstreamMetrics } from '../../src/routing/metrics.ts';
 import { Health } from '../../src/upstreams/health.ts';
 import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';

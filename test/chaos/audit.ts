@@ -1,7 +1,7 @@
 import { get } from 'node:http';
-import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
+import { type GenerationUuid, generationIdOf } from '../../src/wire/ids/generation-id.ts';
 import type { Payer } from '../harness/payer.ts';
 import type { Sight } from './client.ts';
 import type { JsonLine, Site } from './naru-process.ts';

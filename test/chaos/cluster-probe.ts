@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
-import { parseGenerationId } from '../../src/ids/generation-id.ts';
 import type { Database } from '../../src/store/database.ts';
+import { parseGenerationId } from '../../src/wire/ids/generation-id.ts';
 import type { Payer } from '../harness/payer.ts';
 import { request, type Sight } from './client.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Client } from 'pg';
-import { Journal } from '../../src/journal/journal.ts';
+import { Journal } from '../../src/ledger/journal/journal.ts';
 import { Settlements, Unbillable } from '../../src/ledger/settlements.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { Database } from '../../src/store/database.ts';

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { builtInConfig } from '../../src/app/default-config.ts';
-import { findEngines, readFoundEngines } from '../../src/app/engine-discovery.ts';
 import { buildCatalogue, statedPrices } from '../../src/catalogue/catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { findEngines, readFoundEngines } from '../../src/slots/engine-discovery.ts';
 import { eventually } from '../harness/until.ts';
 import { createInstallation, type Installation, naru, root } from './naru.ts';
 

@@ -159,7 +159,7 @@ test("KEDA scales the same engine by an existing metric, and waits longer than t
     ['naru_slot_demand', 'naru_slot_state'],
   );
   for (const [, , labels] of named) assert.match(labels, new RegExp(`slot="${slot?.name}"`));
-  const source = readFileSync(join(import.meta.dirname, '../../src/app/metrics/slot-metrics.ts'), 'utf8');
+  const source = readFileSync(join(import.meta.dirname, '../../src/slots/metrics.ts'), 'utf8');
   for (const [, metric] of named) assert.ok(source.includes(`'${metric}'`), metric);
   const [endpoint] = only('ServiceMonitor', 'naru').spec.endpoints;
   const ports = only('Service', 'naru').spec.ports.map((port: Manifest) => port.name);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { newRequestId } from '../../src/ids/request-id.ts';
+import { newRequestId } from '../../src/wire/ids/request-id.ts';
 import { type RawResponse, rawly } from '../harness/raw-client.ts';
 import { runCampaign } from './campaign.ts';
 import { bytesOf } from './connection.ts';

@@ -4,16 +4,16 @@ import { maxSafeInteger, property } from 'fast-check';
 import { findInAnyAccount } from '../../src/generations/any-account-sql.ts';
 import { readAnyGeneration } from '../../src/generations/generations.ts';
 import { accountOfRequest } from '../../src/generations/search-all-sql.ts';
-import { leadOfAccount } from '../../src/ids/account-hash.ts';
+import { findCost } from '../../src/ledger/lots-sql.ts';
+import { shardsFrom } from '../../src/store/shards.ts';
+import { leadOfAccount } from '../../src/wire/ids/account-hash.ts';
 import {
   generationIdOf,
   leadOf,
   newGenerationUuid,
   parseGenerationId,
   withLead,
-} from '../../src/ids/generation-id.ts';
-import { findCost } from '../../src/ledger/lots-sql.ts';
-import { shardsFrom } from '../../src/store/shards.ts';
+} from '../../src/wire/ids/generation-id.ts';
 import { check } from '../harness/property.ts';
 import { openLedger } from '../ledger/world.ts';
 

@@ -1,4 +1,4 @@
-import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
+import { hashKey, type KeyHash } from '../../src/accounts/api-key.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
 

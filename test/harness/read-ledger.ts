@@ -1,5 +1,5 @@
-import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
 import { type Krw, krwToDecimal, krwToNumber } from '../../src/money/krw.ts';
+import { type GenerationUuid, generationIdOf } from '../../src/wire/ids/generation-id.ts';
 import type { TestAccount, TestGateway } from './gateway.ts';
 
 /** The ledger of one account, every amount as six-decimal won. */

@@ -1,6 +1,6 @@
-import { newGenerationUuid, withLead } from '../../src/ids/generation-id.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
+import { newGenerationUuid, withLead } from '../../src/wire/ids/generation-id.ts';
 
 /**
  * The settlement of a request that ended at `atMs` with status 200, at no cost; `more` replaces

@@ -1,8 +1,8 @@
 /** Sessions: their tokens, their end, and who may end them. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { createKey, revokeKey } from '../../src/accounts/keys.ts';
 import { suspendAccount } from '../../src/accounts/suspension.ts';
-import { createKey, revokeKey } from '../../src/keys/keys.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { browser, cli, type IdentityWorld, openWorld, password, sha256, tokenOf } from './world.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KeyHash } from '../../src/accounts/api-key.ts';
+import type { Key } from '../../src/accounts/key.ts';
 import { refuse } from '../../src/errors/catalogue.ts';
 import { messages } from '../../src/errors/messages.ts';
-import type { KeyHash } from '../../src/ids/api-key.ts';
-import { requestIdAt } from '../../src/ids/request-id.ts';
 import { Refusals } from '../../src/inference/refusals.ts';
-import type { Key } from '../../src/keys/key.ts';
 import type { Timer } from '../../src/time/clock.ts';
+import { requestIdAt } from '../../src/wire/ids/request-id.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
 /** Its timers fire when the test says so. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Disk, systemDisk } from '../../src/journal/disk.ts';
-import type { Journal, Ticket } from '../../src/journal/journal.ts';
 import { FailureNotes } from '../../src/ledger/failure-notes.ts';
+import { type Disk, systemDisk } from '../../src/ledger/journal/disk.ts';
+import type { Journal, Ticket } from '../../src/ledger/journal/journal.ts';
 import { decodeFinal, encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { until } from '../harness/until.ts';
-import { journalDir, openJournal } from '../journal/journal-harness.ts';
+import { journalDir, openJournal } from './journal/journal-harness.ts';
 import { openLedger } from './world.ts';
 
 /*

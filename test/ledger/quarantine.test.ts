@@ -5,8 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { respondToFlush } from '../../src/app/apply-changes.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
-import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
-import { Journal, type Ticket } from '../../src/journal/journal.ts';
+import { Journal, type Ticket } from '../../src/ledger/journal/journal.ts';
 import {
   decodeFinal,
   encodeFinal,
@@ -19,6 +18,7 @@ import { listQuarantined, storeQuarantined } from '../../src/ledger/quarantine-s
 import { silentLog } from '../../src/log/log.ts';
 import { readFlush, requestFlush } from '../../src/nodes/flush-sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { type GenerationUuid, generationIdOf } from '../../src/wire/ids/generation-id.ts';
 import { createInstallation } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';

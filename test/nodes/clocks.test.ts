@@ -1,9 +1,9 @@
 /** Machines whose clocks are wrong: what is stored is dated by the clock of the database. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { UsageRoller } from '../../src/analytics/roll-usage.ts';
-import { readRolledUntil } from '../../src/analytics/rolling-sql.ts';
-import { usageTotals } from '../../src/analytics/usage-sql.ts';
+import { UsageRoller } from '../../src/generations/analytics/roll-usage.ts';
+import { readRolledUntil } from '../../src/generations/analytics/rolling-sql.ts';
+import { usageTotals } from '../../src/generations/analytics/usage-sql.ts';
 import { DatabaseClock } from '../../src/store/database-clock.ts';
 import { readServerTime } from '../../src/store/server-time.ts';
 import { isRecent, systemClock } from '../../src/time/clock.ts';

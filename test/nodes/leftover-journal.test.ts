@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { settleJournal } from '../../src/app/journal-recovery.ts';
-import { Journal } from '../../src/journal/journal.ts';
+import { Journal } from '../../src/ledger/journal/journal.ts';
 import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
+import { settleJournal } from '../../src/ledger/journal-recovery.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { isRecent, systemClock } from '../../src/time/clock.ts';
 import { tempDir } from '../harness/fake-engine.ts';

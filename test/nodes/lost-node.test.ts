@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { GenerationUuid } from '../../src/ids/generation-id.ts';
 import { removeLostNodes } from '../../src/nodes/nodes-sql.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import type { GenerationUuid } from '../../src/wire/ids/generation-id.ts';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { startTestGateway } from '../harness/gateway.ts';
@@ -281,7 +281,7 @@ test('a lost node whose journal is gone is written off by name, with a reason; a
   );
 });
 
-// `test/journal/journal-owner.test.ts` sets a journal aside; the test after this one settles it in its own database.
+// `test/ledger/journal/journal-owner.test.ts` sets a journal aside; the test after this one settles it in its own database.
 test(
   'a journal charges no account in another database; it is set aside there, and settled in its own',
   fullOnly,

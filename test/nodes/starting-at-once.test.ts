@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createDemoAccount } from '../../src/app/demo-account.ts';
 import { publishPrices } from '../../src/catalogue/publish.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { partitionLock } from '../../src/generations/partitions-sql.ts';
+import { createDemoAccount } from '../../src/operations/demo-account.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';

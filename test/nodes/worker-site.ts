@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { KeyHash } from '../../src/ids/api-key.ts';
+import type { KeyHash } from '../../src/accounts/api-key.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { attachEmbedded } from '../../src/postgres/embedded.ts';

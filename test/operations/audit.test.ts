@@ -1,8 +1,8 @@
 /** The operations of the command line and the console: each change is in the audit log exactly when it happened. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { type KeyHash, parseKeyHash } from '../../src/accounts/api-key.ts';
 import type { Actor } from '../../src/identity/audit.ts';
-import { type KeyHash, parseKeyHash } from '../../src/ids/api-key.ts';
 import { requestTopup } from '../../src/ledger/topup-requests.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { createOperatorService, type OperatorService } from '../../src/operations/operator-service.ts';

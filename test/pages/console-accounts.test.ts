@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { type KeyHash, parseKeyHash } from '../../src/ids/api-key.ts';
+import { type KeyHash, parseKeyHash } from '../../src/accounts/api-key.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';

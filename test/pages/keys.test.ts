@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { hashKey } from '../../src/ids/api-key.ts';
+import { hashKey } from '../../src/accounts/api-key.ts';
 import { IdempotentChanges } from '../../src/pages/idempotency.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';

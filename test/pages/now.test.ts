@@ -1,7 +1,7 @@
 /** What the console shows of the service as it is: the page Now. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { SourceUsage } from '../../src/analytics/usage-sql.ts';
+import type { SourceUsage } from '../../src/generations/analytics/usage-sql.ts';
 import { marginOf } from '../../src/pages/console/margin.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';

@@ -1,8 +1,8 @@
 /** The settlements that the database rejected, in the console: their list, and both decisions. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { parseGenerationId } from '../../src/ids/generation-id.ts';
 import { listQuarantined } from '../../src/ledger/quarantine-sql.ts';
+import { parseGenerationId } from '../../src/wire/ids/generation-id.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { until } from '../harness/until.ts';

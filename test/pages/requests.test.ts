@@ -1,8 +1,8 @@
 /** What the dashboard shows of an account: balance, requests, prices, transactions and models. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { parseGenerationId } from '../../src/ids/generation-id.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
+import { parseGenerationId } from '../../src/wire/ids/generation-id.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { rightsFaults } from '../../src/app/config-permissions.ts';
+import { rightsFaults } from '../../src/config/permissions.ts';
 import { createInstallation } from '../cli/naru.ts';
 
 // security:11

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { serveControl } from '../../src/control/serve.ts';
+import { serveControl } from '../../src/http/control/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generationIdOf, newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { generationIdOf, newGenerationUuid } from '../../src/wire/ids/generation-id.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 

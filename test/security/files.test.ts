@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openLogFile } from '../../src/app/logging/log-file.ts';
-import { writeWhole } from '../../src/app/model-metadata-file.ts';
+import { writeWhole } from '../../src/catalogue/model-metadata-file.ts';
+import { openLogFile } from '../../src/log/log-file.ts';
 import { nodeDir } from '../../src/nodes/node-dir.ts';
 import { lockDataDir } from '../../src/postgres/data-dir-lock.ts';
 import { createInstallation } from '../cli/naru.ts';

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { Disk } from '../../src/journal/disk.ts';
+import type { Disk } from '../../src/ledger/journal/disk.ts';
 import type { Random } from './random.ts';
 import type { Timeline } from './time.ts';
 

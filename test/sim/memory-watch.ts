@@ -1,5 +1,5 @@
+import type { Reservation } from '../../src/accounts/reservation.ts';
 import type { Accounting } from '../../src/app/accounting.ts';
-import type { Reservation } from '../../src/spending/reservation.ts';
 import type { Goal } from './journey.ts';
 
 /** Observes evictions of a gateway, and records the entries that it then reads again. */

@@ -1,11 +1,11 @@
+import { changeOwnKey, type KeyChange, revokeKey } from '../../src/accounts/keys.ts';
 import { publishPrices } from '../../src/catalogue/publish.ts';
-import type { GenerationUuid } from '../../src/ids/generation-id.ts';
-import { parseGenerationId } from '../../src/ids/generation-id.ts';
-import { changeOwnKey, type KeyChange, revokeKey } from '../../src/keys/keys.ts';
 import { adjustCredit, type CorrectionOutcome, refundGeneration } from '../../src/ledger/corrections.ts';
 import { grantCredit } from '../../src/ledger/credit.ts';
 import { type Krw, krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
+import type { GenerationUuid } from '../../src/wire/ids/generation-id.ts';
+import { parseGenerationId } from '../../src/wire/ids/generation-id.ts';
 import type { ClientView } from './client-view.ts';
 import type { Tables } from './model/tables.ts';
 import type { Transaction } from './model/transactions.ts';

@@ -1,4 +1,4 @@
-import type { Reservation } from '../../src/spending/reservation.ts';
+import type { Reservation } from '../../src/accounts/reservation.ts';
 import type { SimProcess } from './process.ts';
 import type { Timeline } from './time.ts';
 

@@ -1,6 +1,6 @@
 import { insertAccount } from '../../src/accounts/accounts-sql.ts';
+import { insertKey } from '../../src/accounts/keys-sql.ts';
 import type { Config } from '../../src/config/config.ts';
-import { insertKey } from '../../src/keys/keys-sql.ts';
 import { isConnectionLoss } from '../../src/store/connection.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { Callers } from './callers.ts';

@@ -1,5 +1,5 @@
+import { hashKey } from '../../src/accounts/api-key.ts';
 import type { Config } from '../../src/config/config.ts';
-import { hashKey } from '../../src/ids/api-key.ts';
 import { testConfig } from '../harness/gateway.ts';
 
 const providers = ['up1', 'up2', 'up3'];

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { identify } from '../../src/ids/process-identity.ts';
 import { groupMembers, groupMembersByPs } from '../../src/slots/drivers/process-table.ts';
 import type { SlotGrant, SlotLease } from '../../src/slots/slots.ts';
+import { identify } from '../../src/store/process-identity.ts';
 import type { Timer } from '../../src/time/clock.ts';
 import { type EngineScript, engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
 import { TestClock } from '../harness/test-clock.ts';

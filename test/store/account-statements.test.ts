@@ -45,10 +45,10 @@ const verification = 'compares every row of the ledger';
 const rollup = 'sums the usage of all accounts by hour, in a job';
 /** Files whose statements read all accounts, and why. */
 const fanOutFiles: Readonly<Record<string, string>> = {
-  'analytics/facts-sql.ts': rollup,
-  'analytics/rolled-rows-sql.ts': rollup,
-  'analytics/rolling-sql.ts': rollup,
-  'analytics/usage-facts-sql.ts': rollup,
+  'generations/analytics/facts-sql.ts': rollup,
+  'generations/analytics/rolled-rows-sql.ts': rollup,
+  'generations/analytics/rolling-sql.ts': rollup,
+  'generations/analytics/usage-facts-sql.ts': rollup,
   'generations/search-all-sql.ts': 'an operator searches the requests of all accounts',
   'ledger/liability-sql.ts': 'what operators owe to all accounts',
   'ledger/retention-sql.ts': 'drops a month of all accounts',

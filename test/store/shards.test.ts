@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hashOfAccount } from '../../src/ids/account-hash.ts';
 import { Database } from '../../src/store/database.ts';
 import { oneShard, shardsFrom } from '../../src/store/shards.ts';
+import { hashOfAccount } from '../../src/wire/ids/account-hash.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
 test('the hash of an account is that of the database, and plain PostgreSQL is one shard', async (t) => {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { settleJournal, workerDirs } from '../../app/journal-recovery.ts';
-import { lockWorkerDir } from '../../app/workers/worker-dir.ts';
 import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
+import { settleJournal } from '../../ledger/journal-recovery.ts';
 import { silentLog } from '../../log/log.ts';
 import { nodeDir } from '../../nodes/node-dir.ts';
+import { lockWorkerDir, workerDirs } from '../../postgres/worker-dir.ts';
 import type { Database } from '../../store/database.ts';
 
 /** The node ids of a data directory and of its workers. */

@@ -1,12 +1,12 @@
 import type { Config } from '../../config/config.ts';
-import type { ControlHandler } from '../../control/serve.ts';
+import type { ControlHandler } from '../../http/control/serve.ts';
 import type { InheritedSocket } from '../../http/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
+import { measureProcess } from '../../metrics/process-metrics.ts';
+import type { MetricData } from '../../metrics/registry.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Gateway } from '../gateway.ts';
-import { measureProcess } from '../metrics/process-metrics.ts';
-import type { MetricData } from '../metrics/registry.ts';
 import type { WorkerGroup, WorkerServices } from './worker-group.ts';
 
 /** The only worker of a server, in its process: no channel, no further process. */

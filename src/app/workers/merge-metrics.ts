@@ -1,4 +1,4 @@
-import { labelled, type MetricData } from '../metrics/registry.ts';
+import { labelled, type MetricData } from '../../metrics/registry.ts';
 
 /** The metrics of one worker. */
 export interface OfWorker<T> {

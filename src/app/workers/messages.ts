@@ -1,11 +1,11 @@
-import type { ControlResponse } from '../../control/serve.ts';
+import type { ControlResponse } from '../../http/control/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
+import type { MetricData } from '../../metrics/registry.ts';
 import type { LiveFigures } from '../../pages/console/live-figures.ts';
 import type { OpenWork } from '../../pages/console/open-work-body.ts';
 import type { SlotFailed, SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 import type { Published } from '../apply-changes.ts';
-import type { MetricData } from '../metrics/registry.ts';
 import type { IpcChannel } from './ipc.ts';
 
 /** The message with which a parent starts a worker. */

@@ -1,9 +1,10 @@
 import type { Config } from '../../config/config.ts';
-import type { ControlHandler } from '../../control/serve.ts';
+import type { ControlHandler } from '../../http/control/serve.ts';
 import type { RateLimit } from '../../http/rate-limit.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { Log } from '../../log/log.ts';
+import type { MetricData } from '../../metrics/registry.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Slots } from '../../slots/contract.ts';
@@ -11,7 +12,6 @@ import type { Database } from '../../store/database.ts';
 import type { FollowingClock } from '../../time/clock.ts';
 import type { Published } from '../apply-changes.ts';
 import type { GatewayParts } from '../gateway-core.ts';
-import type { MetricData } from '../metrics/registry.ts';
 import type { Pages } from '../pages.ts';
 
 /** What the workers of a server use, and whom they notify. */

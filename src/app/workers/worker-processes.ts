@@ -1,21 +1,21 @@
+import { encodeConfig } from '../../config/codec.ts';
 import type { Config } from '../../config/config.ts';
-import type { ControlHandler } from '../../control/serve.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
+import type { ControlHandler } from '../../http/control/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { LogSink } from '../../log/log.ts';
+import { measureProcess } from '../../metrics/process-metrics.ts';
+import { labelled, type MetricData, Registry, readRegistry } from '../../metrics/registry.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
+import { workerDir } from '../../postgres/worker-dir.ts';
 import type { Clock } from '../../time/clock.ts';
-import { measureProcess } from '../metrics/process-metrics.ts';
-import { labelled, type MetricData, Registry, readRegistry } from '../metrics/registry.ts';
-import { encodeConfig } from './config-codec.ts';
 import type { WorkerProcess } from './ipc.ts';
 import { metricsOf } from './merge-metrics.ts';
 import type { WorkerChannel, WorkerStartMessage } from './messages.ts';
 import { serveRateLimit } from './remote-rate-limit.ts';
 import { serveSlots } from './remote-slots.ts';
 import { WorkerSupervisor } from './supervisor.ts';
-import { workerDir } from './worker-dir.ts';
 import type { WorkerGroup, WorkerServices } from './worker-group.ts';
 import { addWorkerMetrics, workersRouteReports } from './worker-reports.ts';
 

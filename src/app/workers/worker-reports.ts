@@ -1,7 +1,7 @@
-import type { ControlHandler } from '../../control/serve.ts';
+import type { ControlHandler } from '../../http/control/serve.ts';
+import type { RouteReport } from '../../inference/route-reports.ts';
+import { addCounter, addGauge, type Registry } from '../../metrics/registry.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
-import { addCounter, addGauge, type Registry } from '../metrics/registry.ts';
-import type { RouteReport } from '../route-reports.ts';
 import { rowsOf } from './merge-metrics.ts';
 import type { WorkerSupervisor } from './supervisor.ts';
 

@@ -1,5 +1,9 @@
+import { decodeConfig } from '../../config/codec.ts';
 import type { Config } from '../../config/config.ts';
+import { batchedSink } from '../../log/batched-sink.ts';
 import { createLog, describeError, type Log } from '../../log/log.ts';
+import { measureProcess } from '../../metrics/process-metrics.ts';
+import { lockWorkerDir } from '../../postgres/worker-dir.ts';
 import { statementTimeoutMs } from '../../store/connection.ts';
 import { Database } from '../../store/database.ts';
 import { DatabaseClock } from '../../store/database-clock.ts';
@@ -7,18 +11,14 @@ import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
 import { openIdentity } from '../identity.ts';
-import { batchedSink } from '../logging/batched-sink.ts';
-import { measureProcess } from '../metrics/process-metrics.ts';
 import { openPages } from '../pages.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { Shutdown } from '../shutdown.ts';
-import { decodeConfig } from './config-codec.ts';
 import { type Channel, type Handlers, IpcChannel } from './ipc.ts';
 import type { ParentChannel, ToWorker, WorkerStartMessage } from './messages.ts';
 import { remoteRateLimit } from './remote-rate-limit.ts';
 import { remoteSlotStates } from './remote-slot-states.ts';
 import { remoteSlots } from './remote-slots.ts';
-import { lockWorkerDir } from './worker-dir.ts';
 
 /**
  * A worker of `naru up --workers`: a gateway with its own journal that listens on the port of its

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
-import type { GenerationUuid } from '../../ids/generation-id.ts';
 import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
+import type { GenerationUuid } from '../../wire/ids/generation-id.ts';
 import {
   accountId,
   generationUuid,

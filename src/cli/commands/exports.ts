@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { counted } from '../../errors/counted.ts';
-import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import type { EntryRow } from '../../ledger/ledger.ts';
 import type { Verdict } from '../../ledger/verification.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
+import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { accountId, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import {

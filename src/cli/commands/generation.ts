@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
-import type { GenerationUuid } from '../../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoDay, seoulDayAt } from '../../time/period.ts';
+import type { GenerationUuid } from '../../wire/ids/generation-id.ts';
 import { generationUuid, seoulMonth } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';

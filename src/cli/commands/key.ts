@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
+import type { KeyHash, KeyKind } from '../../accounts/api-key.ts';
+import type { KeyRow } from '../../accounts/keys.ts';
+import { type KeyStanding, keyStandings } from '../../accounts/rules.ts';
+import { spendOf } from '../../accounts/spend.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import type { KeyHash, KeyKind } from '../../ids/api-key.ts';
-import type { KeyRow } from '../../keys/keys.ts';
-import { type KeyStanding, keyStandings } from '../../keys/rules.ts';
-import { spendOf } from '../../keys/spend.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import { isoOf } from '../../time/clock.ts';

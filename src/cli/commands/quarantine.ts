@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
-import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
+import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { generationUuid, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';

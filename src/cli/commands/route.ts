@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { KeyHash } from '../../accounts/api-key.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import type { KeyHash } from '../../ids/api-key.ts';
 import { explanationText, type RouteQuestion } from '../../inference/explain-route.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
 import { accountId, keyHash } from '../arguments.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SlotAdmin } from '../../admin/slots.ts';
-import type { SlotRow } from '../../control/slots.ts';
 import { counted } from '../../errors/counted.ts';
+import type { SlotRow } from '../../slots/control.ts';
 import { pause, systemClock } from '../../time/clock.ts';
 import { count, seconds } from '../arguments.ts';
 import type { CliContext } from '../context.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RebuiltSpan } from '../../analytics/roll-usage.ts';
+import type { RebuiltSpan } from '../../generations/analytics/roll-usage.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoDay, periodAt, seoulDayAt } from '../../time/period.ts';
 import { seoulDay } from '../arguments.ts';

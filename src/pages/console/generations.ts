@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { readAccount } from '../../accounts/accounts.ts';
-import { readRequestHours } from '../../analytics/request-hours-sql.ts';
-import { type RequestSpans, spansOfRequests } from '../../analytics/request-spans.ts';
+import { readRequestHours } from '../../generations/analytics/request-hours-sql.ts';
+import { type RequestSpans, spansOfRequests } from '../../generations/analytics/request-spans.ts';
 import { AppPreferences } from '../../generations/app-preferences-sql.ts';
 import { accountOfRequest, searchAllGenerations } from '../../generations/search-all-sql.ts';
 import { arrivalMs, lowestIdAt } from '../../generations/search-sql.ts';
-import { parseGenerationId } from '../../ids/generation-id.ts';
-import { generationOfRequest } from '../../ids/request-id.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
+import { parseGenerationId } from '../../wire/ids/generation-id.ts';
+import { generationOfRequest } from '../../wire/ids/request-id.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { listingBody, listingShape } from '../dashboard/generation-shape.ts';

@@ -1,8 +1,8 @@
-import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { accountsAfter, type MonthLine, monthLines } from '../../ledger/month-lines-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { Database } from '../../store/database.ts';
 import { isoDay, monthOf, seoulIsoOf } from '../../time/period.ts';
+import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { type Cell, csvStream } from '../csv.ts';
 import type { PageReply } from '../page-reply.ts';
 

@@ -13,7 +13,7 @@ export interface LiveFigures {
   /** Errors of 5 minutes by their type. */
   readonly errors: Readonly<Record<string, number>>;
   /**
-   * Histograms of the time to the first token over 5 minutes, as `analytics/histogram.ts` has them.
+   * Histograms of the time to the first token over 5 minutes, as `generations/analytics/histogram.ts` has.
    */
   readonly firstTokens: readonly {
     readonly model: string;

@@ -1,6 +1,6 @@
-import type { SourceUsage } from '../../analytics/usage-sql.ts';
 import { ownProvider } from '../../catalogue/model.ts';
 import type { CandidateConfig, Config } from '../../config/config.ts';
+import type { SourceUsage } from '../../generations/analytics/usage-sql.ts';
 import { decimalToScaled, divideHalfUp } from '../../money/krw.ts';
 import { costOf } from '../../money/price.ts';
 

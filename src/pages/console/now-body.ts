@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { centreOf } from '../../analytics/histogram.ts';
+import { centreOf } from '../../generations/analytics/histogram.ts';
 import type { SlotStatus } from '../../slots/contract.ts';
 import { isoOf } from '../../time/clock.ts';
 import { instant } from '../shapes.ts';

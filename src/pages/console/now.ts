@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { usageBySource } from '../../analytics/usage-sql.ts';
 import type { Config } from '../../config/config.ts';
+import { usageBySource } from '../../generations/analytics/usage-sql.ts';
 import type { Slots } from '../../slots/contract.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AccountRow } from '../../accounts/accounts.ts';
-import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { isoOf } from '../../time/clock.ts';
+import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { instant, micro } from '../shapes.ts';
 
 /** What a request may do at the moment, in the order of its path. */

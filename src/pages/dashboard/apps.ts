@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type AppUsage, lastDaysOfApps, usageOfApps } from '../../analytics/app-usage-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages, requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
+import { type AppUsage, lastDaysOfApps, usageOfApps } from '../../generations/analytics/app-usage-sql.ts';
 import {
   type AppChange,
   changeApp,
@@ -13,10 +13,10 @@ import {
 } from '../../generations/app-preferences-sql.ts';
 import { appName, recognitionOf } from '../../generations/apps.ts';
 import { anyListing, searchGenerations } from '../../generations/search-sql.ts';
-import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
 import { isoDay, seoulDayAt } from '../../time/period.ts';
+import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { reading } from '../../wire/parse-with.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant } from '../shapes.ts';

@@ -5,10 +5,10 @@ import { type AttemptPhases, phasesOf } from '../../generations/attempt-phases.t
 import type { GenerationDetail } from '../../generations/generation.ts';
 import { generationBody } from '../../generations/generation.ts';
 import { type GenerationListing, outcomeOf } from '../../generations/search-sql.ts';
-import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { type CostLine, costLines, priceIn, usageClasses } from '../../money/price.ts';
 import type { GenerationRow } from '../../store/generation-row.ts';
 import { isoOf } from '../../time/clock.ts';
+import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { generationShape } from '../../wire/shapes/generation.ts';
 import { instant, micro } from '../shapes.ts';
 

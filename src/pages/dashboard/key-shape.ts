@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { KeyWithSpend } from '../../keys/key-service.ts';
-import { keyStandings, standingOf } from '../../keys/rules.ts';
-import { usedOf } from '../../keys/spend.ts';
-import type { KeyDay } from '../../keys/usage-days-sql.ts';
+import type { KeyWithSpend } from '../../accounts/key-service.ts';
+import { keyStandings, standingOf } from '../../accounts/rules.ts';
+import { usedOf } from '../../accounts/spend.ts';
+import type { KeyDay } from '../../accounts/usage-days-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { limitResets, periodAt } from '../../time/period.ts';
 import { day, instant, micro } from '../shapes.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { AccountCache } from '../../accounts/account-cache.ts';
+import { type KeyHash, parseKeyHash } from '../../accounts/api-key.ts';
+import type { KeyService, KeyWithSpend } from '../../accounts/key-service.ts';
+import { readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages, requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
-import { type KeyHash, parseKeyHash } from '../../ids/api-key.ts';
-import type { KeyService, KeyWithSpend } from '../../keys/key-service.ts';
-import { readKeyDays, readLastUsedDays } from '../../keys/usage-days-sql.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
 import { limitResets, seoulDayAt } from '../../time/period.ts';

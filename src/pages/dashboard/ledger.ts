@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { type LedgerLine, type LineFilter, type LinePlace, listLines } from '../../ledger/lines-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { Database } from '../../store/database.ts';
 import { isoOf, parseInstant } from '../../time/clock.ts';
 import { monthOf, seoulIsoOf } from '../../time/period.ts';
+import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { csvStream, rowsInReads } from '../csv.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';

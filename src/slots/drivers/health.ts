@@ -1,5 +1,5 @@
 import type { Secret } from '../../config/secret.ts';
-import { request, requestJson, requestStatus } from '../../http-client/request.ts';
+import { request, requestJson, requestStatus } from '../../http/client/request.ts';
 import type { Clock } from '../../time/clock.ts';
 
 /** An engine that takes longer than this to respond to a health check is not healthy. */

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { KubeTarget } from '../../config/slot.ts';
-import { HttpError } from '../../http-client/http-error.ts';
-import { type HttpResponse, request } from '../../http-client/request.ts';
-import { retryAfterOf } from '../../http-client/retry-after.ts';
+import { HttpError } from '../../http/client/http-error.ts';
+import { type HttpResponse, request } from '../../http/client/request.ts';
+import { retryAfterOf } from '../../http/client/retry-after.ts';
 import type { Clock } from '../../time/clock.ts';
 import { sanitizeMessage } from './kube-errors.ts';
 

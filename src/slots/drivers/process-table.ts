@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { hasProc, parseStat } from '../../ids/process-identity.ts';
+import { hasProc, parseStat } from '../../store/process-identity.ts';
 
 /**
  * The pids in a process group without zombies, which hold nothing and which some containers never

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { requirements } from '../../errors/messages.ts';
-import { isStorableName, maxNameLength, showsSomething } from '../../ids/name.ts';
 import { krwFromNumber } from '../../money/krw.ts';
 import { parseInstant } from '../../time/clock.ts';
 import { limitResets } from '../../time/period.ts';
+import { isStorableName, maxNameLength, showsSomething } from '../ids/name.ts';
 import { must, reading } from '../parse-with.ts';
 import { instant, won } from './common.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Bilingual, requirements } from '../../errors/messages.ts';
-import { maxNameLength } from '../../ids/name.ts';
 import { decimalToScaled } from '../../money/krw.ts';
+import { maxNameLength } from '../ids/name.ts';
 import { must, reading } from '../parse-with.ts';
 
 /*

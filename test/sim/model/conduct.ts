@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { findBalances, insertAccount } from '../../../src/accounts/accounts-sql.ts';
-import { publishPrices, readCurrentEdition } from '../../../src/catalogue/publish.ts';
-import type { Config } from '../../../src/config/config.ts';
-import { findGeneration } from '../../../src/generations/generations-sql.ts';
 import {
   findKeyByHash,
   findKeyById,
@@ -13,7 +10,10 @@ import {
   readKeySpends,
   setRevoked,
   updateOwnKey,
-} from '../../../src/keys/keys-sql.ts';
+} from '../../../src/accounts/keys-sql.ts';
+import { publishPrices, readCurrentEdition } from '../../../src/catalogue/publish.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { findGeneration } from '../../../src/generations/generations-sql.ts';
 import { adjustCredit, refundGeneration } from '../../../src/ledger/corrections.ts';
 import { expireCredit, grantCredit } from '../../../src/ledger/credit.ts';
 import { post } from '../../../src/ledger/ledger-sql.ts';

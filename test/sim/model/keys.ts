@@ -1,4 +1,4 @@
-import { leadOfAccount } from '../../../src/ids/account-hash.ts';
+import { leadOfAccount } from '../../../src/wire/ids/account-hash.ts';
 import { numbersOf } from './arrays.ts';
 import { Selection, type Statement } from './statement.ts';
 import type { Tables } from './tables.ts';

@@ -1,0 +1,179 @@
+import type { CertificateWatch } from '../http/certificate-watch.ts';
+import type { Served } from '../http/serve.ts';
+import { bufferKinds, type MemoryBudget } from '../memory/budget.ts';
+import { addCounter, addGauge, type Registry } from '../metrics/registry.ts';
+import type { Alarms, Upkeep } from '../operations/alarms.ts';
+import type { Database } from '../store/database.ts';
+import { nameOf, serversOf } from '../store/shards.ts';
+import type { FollowingClock } from '../time/clock.ts';
+import type { Accounting } from './accounting.ts';
+import type { LiveCatalog } from './live-catalog.ts';
+
+/** What the gateway's own metrics are read from. */
+export interface GatewayReadings {
+  readonly server: Pick<Served, 'inFlight'>;
+  readonly accounting: Accounting;
+  /** Those of the moment. */
+  readonly alarms: () => Alarms & Upkeep;
+  readonly clock: FollowingClock;
+  readonly certificate: Pick<CertificateWatch, 'origin' | 'expiresAtMs'>;
+  readonly liveCatalog: Pick<LiveCatalog, 'served'>;
+  readonly budget: MemoryBudget;
+  readonly database: Pick<Database, 'shards' | 'serversAway'>;
+}
+
+/**
+ * Registers what the metrics page shows of the gateway itself, beside its slots and its upstreams.
+ */
+export function addGatewayMetrics(registry: Registry, readings: GatewayReadings): void {
+  const gauge: AddGauge = (name, help, read) => addGauge(registry, { name, help }, () => [{ value: read() }]);
+  addRequestState(gauge, readings);
+  addJournalState(gauge, readings);
+  addCounter(registry, { name: 'naru_journal_syncs_total', help: 'Group syncs of the journal.' }, () => [
+    { value: readings.accounting.journal.stats().syncs },
+  ]);
+  addCounter(
+    registry,
+    {
+      name: 'naru_refused_without_database_total',
+      help: 'Requests that got 500 at once because the database, or the server of it that they need, was away.',
+    },
+    () => [{ value: readings.accounting.waits.refused }],
+  );
+  addUpkeep(gauge, readings);
+  gauge(
+    'naru_published_edition',
+    'The published edition whose prices are billed.',
+    () => readings.liveCatalog.served.edition,
+  );
+  gauge(
+    'naru_price_differences',
+    'Prices that the configuration adds, lacks or states otherwise than the published edition; the edition is billed.',
+    () => readings.liveCatalog.served.differences,
+  );
+  addMemoryState(registry, gauge, readings);
+  addDatabaseServers(registry, readings);
+  addCertificate(registry, readings);
+}
+
+function addCertificate(registry: Registry, { certificate }: GatewayReadings): void {
+  const name = 'naru_certificate_expiry_timestamp_seconds';
+  const help =
+    'When the certificate at auth.public_url expires, in seconds since 1970; no series: not read, or no TLS.';
+  addGauge(registry, { name, help, labelNames: ['address'] }, () => {
+    const { origin, expiresAtMs } = certificate;
+    if (origin === null || expiresAtMs === null) return [];
+    return [{ labels: { address: origin }, value: expiresAtMs / 1000 }];
+  });
+}
+
+/** Registers a gauge without labels. */
+type AddGauge = (name: string, help: string, read: () => number) => void;
+
+function addRequestState(gauge: AddGauge, { server, accounting, clock }: GatewayReadings): void {
+  const { accounts, keys, queues, settlements } = accounting;
+  gauge('naru_requests_in_flight', 'Requests whose response is not complete.', () => server.inFlight());
+  gauge(
+    'naru_requests_waiting_for_credit',
+    'Requests that wait until earlier requests of their account or key are settled.',
+    () => queues.waiting,
+  );
+  gauge(
+    'naru_settlement_backlog',
+    'Settlements that are durable and not yet in the database.',
+    () => settlements.backlog,
+  );
+  gauge(
+    'naru_known_accounts',
+    'Accounts in memory; unused ones are evicted when there are many.',
+    () => accounts.size,
+  );
+  gauge('naru_known_keys', 'Keys in memory; unused ones are evicted when there are many.', () => keys.size);
+  gauge(
+    'naru_clock_ahead_seconds',
+    'Lead of the clock of this node over that of the database; negative: behind.',
+    () => clock.aheadMs / 1000,
+  );
+}
+
+function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayReadings): void {
+  const { settlements, journal } = accounting;
+  gauge('naru_journal_bytes', 'Bytes of journal segments.', () => journal.stats().bytes);
+  gauge(
+    'naru_journal_kept_bytes',
+    'Bytes of settled segments that are kept until all standbys of the database have their settlements.',
+    () => journal.stats().keptBytes,
+  );
+  gauge(
+    'naru_quarantined_settlements',
+    'Settlements that the database rejects, on all nodes; see naru ledger quarantine.',
+    () => alarms().quarantined + settlements.unstored,
+  );
+  gauge(
+    'naru_lost_nodes',
+    'Nodes that did not shut down cleanly and whose journals may hold charges; see naru node list.',
+    () => alarms().lostNodes,
+  );
+  gauge(
+    'naru_journal_foreign_segments',
+    'Segments that were set aside because they belong to another database or node; see naru node recover.',
+    () => journal.stats().foreign,
+  );
+}
+
+/** Times are seconds since 1970, as Prometheus compares them with `time()`. */
+function addUpkeep(gauge: AddGauge, { alarms }: GatewayReadings): void {
+  gauge(
+    'naru_last_backup_timestamp_seconds',
+    'When the last backup was made, in seconds since 1970; 0: never.',
+    () => alarms().lastBackupAtMs / 1000,
+  );
+  gauge(
+    'naru_last_verification_timestamp_seconds',
+    'When the ledger was last verified, in seconds since 1970; 0: never.',
+    () => alarms().lastVerificationAtMs / 1000,
+  );
+  gauge(
+    'naru_ledger_differences',
+    'Differences that the last verification of the ledger found.',
+    () => alarms().differences,
+  );
+}
+
+function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: GatewayReadings): void {
+  addGauge(
+    registry,
+    {
+      name: 'naru_held_bytes',
+      help: 'Memory in use by requests: bodies, complete responses and incomplete events of upstreams, and data that clients have not read yet.',
+      labelNames: ['kind'],
+    },
+    () =>
+      bufferKinds.map((kind) => ({
+        labels: { kind },
+        value: budget.heldAs(kind),
+      })),
+  );
+  gauge(
+    'naru_held_bytes_limit',
+    'Limit of the memory that all requests together may use.',
+    () => budget.totalBytes,
+  );
+  addCounter(
+    registry,
+    { name: 'naru_shed_requests_total', help: 'Requests that were refused for lack of memory.' },
+    () => [{ value: budget.refusedCount }],
+  );
+}
+
+/** Nothing where one server has all accounts. */
+function addDatabaseServers(registry: Registry, { database }: GatewayReadings): void {
+  const help = 'Shards of a server of a distributed database that does not respond; 0: it responds.';
+  addGauge(registry, { name: 'naru_database_shards_away', help, labelNames: ['server'] }, () => {
+    const away = new Set(database.serversAway.map(nameOf));
+    return serversOf(database.shards).map((server) => ({
+      labels: { server: nameOf(server) },
+      value: away.has(nameOf(server)) ? server.shards.length : 0,
+    }));
+  });
+}

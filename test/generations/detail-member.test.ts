@@ -1,0 +1,58 @@
+/** The members of a detail that are searched as text are those that a JSON parser finds. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { detailMember } from '../../src/generations/analytics/facts-sql.ts';
+import { Database } from '../../src/store/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { testSeed } from '../harness/tier.ts';
+
+const names = ['reasoning_tokens', 'cache_read_tokens', 'latency_ms', 'generation_ms', 'streamed'];
+/** Texts that clients choose and that look like members. */
+const texts = [
+  '"reasoning_tokens":7,',
+  '\\"latency_ms":7',
+  '\\\\"streamed":true}',
+  '},"generation_ms":9',
+  ',',
+  '\u0022cache_read_tokens\u0022:1',
+];
+const count = fc.option(fc.nat(), { nil: null });
+const member = fc.oneof(
+  fc.tuple(fc.constantFrom('reasoning_tokens', 'cache_read_tokens'), count),
+  fc.tuple(
+    fc.constantFrom('latency_ms', 'generation_ms'),
+    fc.option(fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }), { nil: null }),
+  ),
+  fc.tuple(fc.constant('streamed'), fc.boolean()),
+  fc.tuple(
+    fc.constantFrom('title', 'user_agent', 'external_user'),
+    fc.option(fc.oneof(fc.constantFrom(...texts), fc.string()), { nil: null }),
+  ),
+  fc.tuple(fc.constant('requested_models'), fc.array(fc.constantFrom(...texts), { maxLength: 3 })),
+  fc.tuple(fc.constant('attempts'), fc.constant([{ latency: 14, at: [1, 2], failure: texts[0] }])),
+);
+const detail = fc.array(member, { maxLength: 8 }).map((members) => Object.fromEntries(members));
+
+test('a member that is searched as text has the value that a parser finds', async (t) => {
+  const testDatabase = await createTestDatabase();
+  t.after(() => testDatabase.drop());
+  const database = new Database(testDatabase.address, 1);
+  t.after(() => database.close());
+  const details = fc.sample(detail, { numRuns: 300, seed: testSeed });
+  // As it is stored today, and as the records of before details were kept as text were converted.
+  for (const stored of ['value::json', 'value::jsonb::json']) {
+    const rows = await database.query<{
+      value: string;
+      found: readonly (string | null)[];
+      wanted: readonly (string | null)[];
+    }>(
+      `SELECT value, ARRAY[${names.map(detailMember).join(', ')}] AS found,
+              ARRAY[${names.map((name) => `detail->>'${name}'`).join(', ')}] AS wanted
+       FROM (SELECT value, ${stored} AS detail FROM unnest($1::text[]) value OFFSET 0) d`,
+      [details.map((one) => JSON.stringify(one).replaceAll('\\u0000', ''))],
+    );
+    assert.equal(rows.length, 300);
+    for (const { value, found, wanted } of rows) assert.deepEqual(found, wanted, `${stored}: ${value}`);
+  }
+});
