@@ -2,14 +2,13 @@ import { readReasoning } from '../dialects/reasoning.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { measureInput } from '../metering/prompt-size.ts';
-import { readPreferences } from '../routing/parse-preferences.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { maxima, messageLists } from '../wire/maxima.ts';
-import { notOffered, parametersOf, roles } from '../wire/parameters.ts';
+import { nestedShape, notOffered, type Parameter, parametersOf, roles } from '../wire/parameters.ts';
 import { type ParsedJson, parsedValue, parseJson, wellFormed } from '../wire/parse-json.ts';
 import { parseWith } from '../wire/parse-with.ts';
-import { nestedShape } from '../wire/shapes/requests.ts';
+import { readPreferences } from '../wire/preferences.ts';
 import { readsFunctionCalls, withTools } from './legacy-functions.ts';
 
 const maxSessionIdLength = 256;
@@ -204,11 +203,10 @@ function readPrompt(body: JsonObject): unknown {
   throw invalid('prompt', requirements.prompt);
 }
 
-/** The rule of a known parameter, and its position: the first violated rule is reported. */
-interface KnownParameter {
+/** A known parameter and its position: the first one at fault is reported. */
+interface KnownParameter extends Parameter {
   readonly name: string;
   readonly position: number;
-  readonly rule: (typeof parametersOf)['chat'][string];
 }
 
 const knownParameters: Readonly<Record<CompletionKind, ReadonlyMap<string, KnownParameter>>> = {
@@ -216,8 +214,10 @@ const knownParameters: Readonly<Record<CompletionKind, ReadonlyMap<string, Known
   text: positioned(parametersOf.text),
 };
 
-function positioned(rules: (typeof parametersOf)['chat']): ReadonlyMap<string, KnownParameter> {
-  return new Map(Object.entries(rules).map(([name, rule], position) => [name, { name, position, rule }]));
+function positioned(table: Readonly<Record<string, Parameter>>): ReadonlyMap<string, KnownParameter> {
+  return new Map(
+    Object.entries(table).map(([name, parameter], position) => [name, { ...parameter, name, position }]),
+  );
 }
 
 /**
@@ -235,7 +235,7 @@ function readMembers(
     const value = body[name];
     if (value === null) continue;
     const parameter = known.get(name);
-    if (parameter !== undefined && !isNoLimit(name, value)) stated.push(parameter);
+    if (parameter !== undefined && !(value === -1 && parameter.isLimit === true)) stated.push(parameter);
     else if (!otherMembers.has(name) && ignored.length < maxIgnored)
       ignored.push(name.slice(0, maxNameLength));
   }
@@ -248,11 +248,6 @@ function readMembers(
   const nested = parseWith(nestedShape, parameters);
   if (!nested.ok) throw refuse('invalid_request', nested.fault.message);
   return { parameters, ignored };
-}
-
-/** vLLM and LM Studio write no limit as -1. */
-function isNoLimit(name: string, value: unknown): boolean {
-  return value === -1 && (name === 'top_k' || name === 'max_tokens' || name === 'max_completion_tokens');
 }
 
 /** Members that are not parameters. */
