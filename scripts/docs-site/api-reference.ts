@@ -1,9 +1,8 @@
-import type { Credential } from '../../src/accounts/authenticate.ts';
 import { openapi } from '../../src/api/openapi.ts';
 import type { AnyRoute } from '../../src/api/route.ts';
 import { type EndpointsParts, endpoints } from '../../src/app/endpoints.ts';
-import { catalogue } from '../../src/errors/catalogue.ts';
-import { errorTypeOf } from '../../src/errors/error-body.ts';
+import { catalogue, errorTypeOf } from '../../src/errors/catalogue.ts';
+import type { Credential } from '../../src/accounts/rules.ts';
 import { fieldTable, parameterTable, table } from './api-tables.ts';
 import { type Language, words } from './api-text.ts';
 import type { Content, Operation, Paths } from './openapi-form.ts';

@@ -1,12 +1,6 @@
-import type { Krw } from '../money/krw.ts';
-import { hashKey, type KeyHash, type KeyKind } from './api-key.ts';
+import { hashKey, type KeyHash } from './api-key.ts';
 import type { Key } from './key.ts';
-import { creditRule, invalidKey, ownRules, refuseFirst } from './rules.ts';
-
-const creditRules = [creditRule];
-
-/** The credential that an endpoint requires of its caller (spec:api/1.4). */
-export type Credential = 'none' | KeyKind | 'either';
+import { invalidKey } from './rules.ts';
 
 /** An identified caller: its key passed every check of spec:errors/5.2. */
 export interface Caller {
@@ -47,28 +41,4 @@ export class BearerHashes {
     this.#last.set(connection, { header, hash });
     return hash;
   }
-}
-
-/**
- * Refuses a key that may not use the endpoint, in the order of spec:errors/5.2: unknown, revoked,
- * off or of the wrong kind; expired; suspended by the administrator; without credit. `balance` is
- * the balance of the key's account.
- */
-export function assertMayCall(
-  key: Key | null,
-  needs: Exclude<Credential, 'none'>,
-  nowMs: number,
-  balance: (accountId: number) => Krw,
-): asserts key is Key {
-  if (key === null) throw invalidKey();
-  assertValid(key, needs, nowMs);
-  refuseFirst(creditRules, { balance: balance(key.row.accountId) });
-}
-
-/**
- * Refuses a known key for its own state. Called again after a body was read: that may take minutes.
- */
-export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, nowMs: number): void {
-  if (needs !== 'either' && row.kind !== needs) throw invalidKey();
-  refuseFirst(ownRules, { row, nowMs });
 }

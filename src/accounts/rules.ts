@@ -1,6 +1,8 @@
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
+import type { KeyKind } from './api-key.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../money/krw.ts';
+import type { Key } from './key.ts';
 import type { KeyRow } from './keys-sql.ts';
 
 /**
@@ -77,6 +79,35 @@ export const keyRules: readonly KeyRule[] = [...ownRules, creditRule, limitRule]
 /** Throws the refusal of the first rule that applies. */
 export function refuseFirst<Known>(rules: readonly KeyRule<Known>[], state: Known): void {
   for (const rule of rules) if (rule.applies(state)) throw rule.refusal(state);
+}
+
+/** The credential that an endpoint requires of its caller (spec:api/1.4). */
+export type Credential = 'none' | KeyKind | 'either';
+
+const creditRules = [creditRule];
+
+/**
+ * Refuses a key that may not use the endpoint, in the order of spec:errors/5.2: unknown, revoked,
+ * off or of the wrong kind; expired; suspended by the administrator; without credit. `balance` is
+ * the balance of the key's account.
+ */
+export function assertMayCall(
+  key: Key | null,
+  needs: Exclude<Credential, 'none'>,
+  nowMs: number,
+  balance: (accountId: number) => Krw,
+): asserts key is Key {
+  if (key === null) throw invalidKey();
+  assertValid(key, needs, nowMs);
+  refuseFirst(creditRules, { balance: balance(key.row.accountId) });
+}
+
+/**
+ * Refuses a known key for its own state. Called again after a body was read: that may take minutes.
+ */
+export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, nowMs: number): void {
+  if (needs !== 'either' && row.kind !== needs) throw invalidKey();
+  refuseFirst(ownRules, { row, nowMs });
 }
 
 /**

@@ -3,16 +3,20 @@ import { dirname, join, resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
+import { notifyNodes, workerDirs } from '../ledger/journal-recovery.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../ledger/journal/inspect.ts';
 import type { Ticket } from '../ledger/journal/journal.ts';
 import type { OpenRecord } from '../ledger/journal-records.ts';
-import { notifyNodes } from '../ledger/journal-recovery.ts';
-import { orphanFailure, readOrphanedRecords, settledByNow } from '../ledger/orphaned-requests.ts';
+import {
+  checkRecovered,
+  orphanFailure,
+  readOrphanedRecords,
+  settledByNow,
+} from '../ledger/orphaned-requests.ts';
 import { Quarantine } from '../ledger/quarantine.ts';
-import { checkRecovered } from '../ledger/settlement-checks.ts';
 import type { SettlementRow } from '../ledger/settlement-sql.ts';
 import { Settlers } from '../ledger/settlers.ts';
 import { silentLog } from '../log/log.ts';
@@ -25,7 +29,6 @@ import {
   DataDirLockedError,
   lockDataDir,
 } from '../postgres/data-dir-lock.ts';
-import { workerDirs } from '../postgres/worker-dir.ts';
 import type { Database } from '../store/database.ts';
 import { DatabaseClock } from '../store/database-clock.ts';
 import { readDatabaseId } from '../store/database-identity.ts';

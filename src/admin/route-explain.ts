@@ -2,7 +2,7 @@ import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { buildCatalogue, statedPrices } from '../catalogue/catalogue.ts';
-import { noDrains } from '../catalogue/drains.ts';
+import { noDrains } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';

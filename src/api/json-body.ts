@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { KeyKind } from '../accounts/api-key.ts';
-import { assertValid, type Caller } from '../accounts/authenticate.ts';
+import type { Caller } from '../accounts/authenticate.ts';
+import { assertValid } from '../accounts/rules.ts';
 import type { Clock } from '../time/clock.ts';
-import { parsedValue } from '../wire/parse-json.ts';
+import { parsedValue } from '../wire/json.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { validated } from './validated.ts';
 

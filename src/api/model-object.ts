@@ -1,6 +1,7 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
 import { type Price, rateToDecimal, type TokenRates } from '../money/price.ts';
-import { fiveMinutesMs, type Health, halfAnHourMs, oneDayMs } from '../upstreams/health.ts';
+import type { Health } from '../upstreams/health.ts';
+import { fiveMinutesMs, halfAnHourMs, oneDayMs } from '../upstreams/health-status.ts';
 
 /**
  * Below this uptime over five minutes a candidate is not reported as healthy, as in OpenRouter

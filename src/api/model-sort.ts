@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Model } from '../catalogue/model.ts';
-import { type Health, halfAnHourMs } from '../upstreams/health.ts';
+import type { Health } from '../upstreams/health.ts';
+import { halfAnHourMs } from '../upstreams/health-status.ts';
 
 type Measure = (model: Model, health: Health) => number | null;
 

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
-import type { Credential } from '../accounts/authenticate.ts';
-import { catalogue, type Failure, hasRetryAfter } from '../errors/catalogue.ts';
-import { errorTypeOf } from '../errors/error-body.ts';
+import { catalogue, errorTypeOf, type Failure, hasRetryAfter } from '../errors/catalogue.ts';
+import type { Credential } from '../accounts/rules.ts';
 import {
   errorResponses,
   type OpenapiObject,

@@ -10,7 +10,7 @@ import {
   readDrains,
   wasPublished,
 } from './drains-sql.ts';
-import type { Candidate } from './model.ts';
+import type { Candidate, DrainView } from './model.ts';
 
 /**
  * What a change did: `unchanged` found the candidate in that state; `repeated` is a request whose
@@ -51,14 +51,6 @@ function isSame(one: Wanted, other: Wanted): boolean {
   const names = ['model', 'candidate', 'drained', 'reason'] as const;
   return names.every((name) => one[name] === other[name]);
 }
-
-/** What routing reads of the drains. */
-export interface DrainView {
-  isDrained(candidate: Pick<Candidate, 'modelId' | 'label'>): boolean;
-}
-
-/** No candidate is drained, or that is not known. */
-export const noDrains: DrainView = { isDrained: () => false };
 
 /**
  * The drained candidates as this process knows them. While the database is away, those that were

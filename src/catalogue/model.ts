@@ -79,3 +79,11 @@ export interface Model {
   readonly tokenizer: string | null;
   readonly candidates: readonly Candidate[];
 }
+
+/** What routing reads of the drains. */
+export interface DrainView {
+  isDrained(candidate: Pick<Candidate, 'modelId' | 'label'>): boolean;
+}
+
+/** No candidate is drained, or that is not known. */
+export const noDrains: DrainView = { isDrained: () => false };

@@ -1,4 +1,4 @@
-import { echoed } from '../errors/echo.ts';
+import { echoed } from '../errors/messages.ts';
 
 /**
  * One error in the configuration file. Line and column count from 1; a column is a UTF-16 unit, as

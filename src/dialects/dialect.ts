@@ -1,7 +1,6 @@
 import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { Price } from '../money/price.ts';
 import type { CompletionRequest, ResponseChunk } from '../wire/chat.ts';
-import type { ParameterChange } from './parameter-change.ts';
 
 /** The services beyond the ordinary one that a price has rows for. */
 export type PricedServices = Pick<Price, 'tiers' | 'cacheWrite1h'>;
@@ -120,4 +119,30 @@ export interface Dialect {
   encode(request: CompletionRequest, to: Destination): UpstreamCodec | Promise<UpstreamCodec>;
   /** The upstream's error message, for the log only. */
   parseErrorMessage(body: string): string;
+}
+
+/**
+ * How a parameter changed on its way to an upstream; unchanged ones have no entry. Never contains
+ * its value.
+ */
+export interface ParameterChange {
+  readonly parameter: string;
+  /**
+   * `dropped`: not sent. `renamed`: sent under another name. `changed`: sent with another value.
+   */
+  readonly change: 'dropped' | 'renamed' | 'changed';
+  /** The name under which it was sent, if different. */
+  readonly to?: string;
+}
+
+/** Notes that a member of a request is not sent as received. */
+export type NoteChange = (parameter: string, change: ParameterChange['change']) => void;
+
+/** Ids and codes are kept as long as their response; the real ones are far shorter. */
+const maxNameLength = 500;
+
+/** The first 500 UTF-16 units of an id or a code that an upstream chose. */
+export function shortName(name: string): string {
+  // A copy: a slice would keep all of the text.
+  return name.length <= maxNameLength ? name : Buffer.from(name.slice(0, maxNameLength)).toString();
 }

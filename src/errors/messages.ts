@@ -1,5 +1,3 @@
-import { echoed } from './echo.ts';
-
 /**
  * Every message that a refusal of the API can carry: Korean first, then English, with what they
  * have in common as parameters. `requirements` and `rejectReasons` are the parts from which some of
@@ -381,3 +379,16 @@ export const messages = {
   upstreamBroke: () =>
     message('업스트림의 응답 도중에 오류가 발생했습니다.', 'The upstream failed during its response.'),
 } as const satisfies Readonly<Record<string, (...parameters: never[]) => Message>>;
+
+/** The longest text of a request that a message repeats, in UTF-16 units (spec:errors/1.7). */
+const maxEchoLength = 500;
+
+/**
+ * A text of the client for an error: whole, or its first 499 units and an ellipsis. Never splits a
+ * character.
+ */
+export function echoed(text: string): string {
+  if (text.length <= maxEchoLength) return text;
+  const end = /[\ud800-\udbff]/.test(text.charAt(maxEchoLength - 2)) ? maxEchoLength - 2 : maxEchoLength - 1;
+  return `${text.slice(0, end)}…`;
+}

@@ -1,6 +1,5 @@
 import { catalogue, Refusal } from './catalogue.ts';
-import { echoed } from './echo.ts';
-import type { Bilingual } from './messages.ts';
+import { type Bilingual, echoed } from './messages.ts';
 
 /**
  * The failures that only a request of the pages can have, with their statuses; all others are those

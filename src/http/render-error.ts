@@ -1,5 +1,4 @@
-import { Refusal, refuse } from '../errors/catalogue.ts';
-import { type RenderedError, renderRefusal } from '../errors/error-body.ts';
+import { Refusal, type RenderedError, refuse, renderRefusal } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { ServerStopping } from '../errors/request-aborted.ts';
 import { describeError, type Log } from '../log/log.ts';

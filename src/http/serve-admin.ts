@@ -1,5 +1,4 @@
-import { Refusal } from '../errors/catalogue.ts';
-import { statusOf } from '../errors/error-body.ts';
+import { Refusal, statusOf } from '../errors/catalogue.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import type { Log } from '../log/log.ts';

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { type Refusal, refuse } from '../errors/catalogue.ts';
-import { renderRefusal } from '../errors/error-body.ts';
+import { type Refusal, refuse, renderRefusal } from '../errors/catalogue.ts';
 import { type Message, messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { Clock } from '../time/clock.ts';

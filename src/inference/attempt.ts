@@ -5,11 +5,9 @@ import type { AttemptRecord } from '../generations/generation.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import type { CallLimits, RequestLimit } from './call-cancellation.ts';
 import { type CallMarks, type CandidateCall, callCandidate } from './call-candidate.ts';
-import type { OpenResponse } from './open-response.ts';
-import type { AttemptContext, Outcome } from './outcome.ts';
-import { timeoutOf } from './stream-error.ts';
+import type { AttemptContext, OpenResponse, Outcome } from './outcome.ts';
+import { type CallLimits, type RequestLimit, timeoutOf } from './time-limits.ts';
 import type { TargetResolver } from './upstream-target.ts';
 
 /**

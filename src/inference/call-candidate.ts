@@ -1,15 +1,13 @@
 import type { Candidate } from '../catalogue/model.ts';
+import type { ParameterChange } from '../dialects/dialect.ts';
 import { type Destination, UnsupportedRequest } from '../dialects/dialect.ts';
-import type { ParameterChange } from '../dialects/parameter-change.ts';
 import { retryAfterOf } from '../http/client/retry-after.ts';
 import { describeError } from '../log/log.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import { type CallLimits, CallScope } from './call-cancellation.ts';
-import { OpenResponse } from './open-response.ts';
-import type { AttemptContext, Outcome } from './outcome.ts';
+import { type AttemptContext, OpenResponse, type Outcome } from './outcome.ts';
 import { readErrorMessage, readResponse, unreadableError } from './read-response.ts';
-import { UpstreamStreamError } from './stream-error.ts';
+import { type CallLimits, CallScope, UpstreamStreamError } from './time-limits.ts';
 import { acquireTarget, type TargetResolver, type UpstreamTarget } from './upstream-target.ts';
 
 /** The request was planned before its provider was removed. */

@@ -5,8 +5,7 @@ import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import { failureIn, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
-import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
-import { Watchdog } from './watchdog.ts';
+import { idleTimeoutError, UpstreamStreamError, Watchdog } from './time-limits.ts';
 
 /** How long an upstream may keep its connection open after the end of its stream. */
 const closingMs = 1_000;

@@ -1,11 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { DrainView } from '../catalogue/drains.ts';
+import type { DrainView } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { counted } from '../errors/counted.ts';
 import { messages, requirements } from '../errors/messages.ts';
 import { type Explanation, explainPlan, type Knowledge } from '../routing/explain-plan.ts';
-import { plan } from '../routing/plan.ts';
-import { seedOf } from '../routing/session-seed.ts';
+import { plan, seedOf } from '../routing/plan.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 import { parseCompletionRequest } from './parse-request.ts';
 

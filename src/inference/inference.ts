@@ -1,16 +1,17 @@
 import type { AccountCache } from '../accounts/account-cache.ts';
-import { assertValid, type Caller } from '../accounts/authenticate.ts';
-import type { SpendLimits } from '../accounts/spend-limits.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { DrainView } from '../catalogue/drains.ts';
+import type { DrainView } from '../catalogue/model.ts';
 import { Refusal } from '../errors/catalogue.ts';
+import type { Caller } from '../accounts/authenticate.ts';
+import { assertValid } from '../accounts/rules.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { LinkedList } from '../memory/linked-list.ts';
 import { countPrompt } from '../metering/count-tokens.ts';
 import type { GenerationObserver } from '../metrics/observers.ts';
-import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
-import { seedOf } from '../routing/session-seed.ts';
+import { chainOf, countingLimit, type Plan, plan, seedOf } from '../routing/plan.ts';
+import type { SpendLimits } from '../accounts/spend-limits.ts';
 import type { Clock } from '../time/clock.ts';
+import type { CallTracer } from './tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RequestContext } from '../wire/request-context.ts';
@@ -19,11 +20,8 @@ import { estimate } from './estimate.ts';
 import { readCompletionRequest } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
 import { routeOf } from './request-record.ts';
-import { respondJson } from './respond-json.ts';
-import { respondStream } from './respond-stream.ts';
-import type { ResponseParts } from './response-context.ts';
+import { type ResponseParts, respondJson, respondStream } from './respond.ts';
 import { type OpenReservation, Session } from './session.ts';
-import type { CallTracer } from './tracing/call-trace.ts';
 
 /** What the path of a call needs of the gateway. */
 export interface InferenceParts extends ResponseParts {

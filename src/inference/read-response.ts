@@ -1,6 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { UpstreamCodec } from '../dialects/dialect.ts';
-import { ClaimBounds } from '../metering/claim-bounds.ts';
+import { ClaimBounds } from '../metering/reconcile-usage.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { UpstreamResponse } from '../upstreams/call.ts';
@@ -9,13 +9,10 @@ import { ByteCollector } from '../wire/byte-collector.ts';
 import { type CompletionRequest, failureIn, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import { ChunkAggregator } from './aggregate-chunks.ts';
-import type { CallScope } from './call-cancellation.ts';
 import { ChunkSource } from './chunk-source.ts';
-import type { ReadResponse } from './open-response.ts';
-import type { Outcome } from './outcome.ts';
-import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
+import type { Outcome, ReadResponse } from './outcome.ts';
+import { type CallScope, idleTimeoutError, UpstreamStreamError, Watchdog } from './time-limits.ts';
 import type { TargetResolver, UpstreamTarget } from './upstream-target.ts';
-import { Watchdog } from './watchdog.ts';
 
 /** The body of an error, and of a whole response, is read up to this size. */
 const maxErrorBytes = 64 * 1024;

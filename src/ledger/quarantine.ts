@@ -7,13 +7,13 @@ import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import type { Journal, Ticket } from './journal/journal.ts';
 import { decodeFinal, encodeFinal } from './journal-records.ts';
+import { findUnknownKeys } from './orphaned-requests.ts';
 import {
   listQuarantined,
   type QuarantinedEntry,
   resolveQuarantined,
   storeQuarantined,
 } from './quarantine-sql.ts';
-import { findUnknownKeys } from './settlement-checks.ts';
 import { type SettlementRow, settleBatch } from './settlement-sql.ts';
 import { mayPass } from './settler.ts';
 

@@ -1,18 +1,18 @@
+import { Unbillable } from '../errors/unbillable.ts';
+import type { Journal, Ticket } from './journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
-import { LinkedList } from '../memory/linked-list.ts';
+import { LinkedList, type ListPlace } from '../memory/linked-list.ts';
 import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
-import type { Journal, Ticket } from './journal/journal.ts';
 import { finalParts, finalType, type OpenRecord } from './journal-records.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
-import { orphanFailure, readOrphanedRecords, settledByNow } from './orphaned-requests.ts';
+import { checkRecovered, orphanFailure, readOrphanedRecords, settledByNow } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
-import { checkRecovered } from './settlement-checks.ts';
 import type { SettlementResult, SettlementRow } from './settlement-sql.ts';
+import type { SettlementListener, SettlementOutcome } from './settler.ts';
 import { Settlers } from './settlers.ts';
-import { type Ended, Settling } from './settling.ts';
 
 export type { Opened } from './open-requests.ts';
 export type { SettlementRow } from './settlement-sql.ts';
@@ -51,14 +51,6 @@ export interface SettlementsParts {
    */
   readonly onQuarantined: (row: SettlementRow) => void;
   readonly observer?: SettlementObserver | undefined;
-}
-
-/**
- * Neither the journal nor the database took a settlement: the response cannot be billed, so it must
- * not be completed.
- */
-export class Unbillable extends Error {
-  override readonly name = 'Unbillable';
 }
 
 /**
@@ -317,4 +309,49 @@ export class Settlements {
 /** The record of a request whose settlement failed. */
 function failureOf(row: SettlementRow): SettlementRow {
   return { ...row, status: 500, errorType: 'server', cost: 0n };
+}
+
+/** How a settlement ended, with the reason when the database refused it. */
+export interface Ended {
+  readonly how: SettlementOutcome;
+  readonly reason: string;
+}
+
+/**
+ * A settlement on its way to the database. Thousands wait there at the same time, each longer than
+ * the collector's young generation lasts, so it is one object and has no promise of its own.
+ */
+export class Settling implements SettlementListener {
+  /** Replaced by the record of a failure when it is given up. */
+  row: SettlementRow;
+  /** Its records in the journal, which are released when it is committed. */
+  readonly tickets: Ticket[];
+  /** Whether a client may have seen the complete response: then its money must move. */
+  isAcknowledged = false;
+  /** Where it is among those that are not in the database. */
+  place: ListPlace<Settling> | null = null;
+  /** Null until it has ended. */
+  end: Ended | null = null;
+  readonly #onEnded: (settling: Settling, end: Ended) => void;
+  #task: ((end: Ended) => void) | null = null;
+
+  /** `onEnded` is called first when it has ended. */
+  constructor(row: SettlementRow, tickets: Ticket[], onEnded: (settling: Settling, end: Ended) => void) {
+    this.row = row;
+    this.tickets = tickets;
+    this.#onEnded = onEnded;
+  }
+
+  ended(how: SettlementOutcome, reason: string): void {
+    const end = { how, reason };
+    this.end = end;
+    this.#onEnded(this, end);
+    this.#task?.(end);
+  }
+
+  /** Calls one task when it has ended, or at once if it has. */
+  whenEnded(task: (end: Ended) => void): void {
+    if (this.end === null) this.#task = task;
+    else task(this.end);
+  }
 }

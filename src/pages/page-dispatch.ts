@@ -6,7 +6,7 @@ import { PageRefusal } from '../errors/page-refusal.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { BodyTooLarge } from '../http/read-body.ts';
 import type { RouteTable } from '../http/route-table.ts';
-import { parsedValue } from '../wire/parse-json.ts';
+import { parsedValue } from '../wire/json.ts';
 import { parseWith } from '../wire/parse-with.ts';
 import type { Reply } from '../wire/reply.ts';
 import { maxQueryBytes } from '../wire/shapes/query.ts';

@@ -1,5 +1,4 @@
-import type { DrainView } from '../catalogue/drains.ts';
-import type { Candidate } from '../catalogue/model.ts';
+import type { Candidate, DrainView } from '../catalogue/model.ts';
 import { isSupported } from '../dialects/known-parameters.ts';
 import type { rejectReasons } from '../errors/messages.ts';
 import { type Price, priceIn } from '../money/price.ts';

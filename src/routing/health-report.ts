@@ -1,8 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { DrainView } from '../catalogue/drains.ts';
+import type { DrainView } from '../catalogue/model.ts';
 import type { CircuitState } from '../upstreams/circuit.ts';
-import { halfAnHourMs } from '../upstreams/health.ts';
-import type { HealthView } from '../upstreams/health-status.ts';
+import { type HealthView, halfAnHourMs } from '../upstreams/health-status.ts';
 
 /**
  * The health of one candidate, for people and for the metrics page; null without data from the last

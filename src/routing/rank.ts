@@ -1,7 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
-import { fiveMinutesMs, halfAnHourMs } from '../upstreams/health.ts';
-import type { HealthView } from '../upstreams/health-status.ts';
-import type { Percentiles } from '../upstreams/percentiles.ts';
+import { fiveMinutesMs, type HealthView, halfAnHourMs } from '../upstreams/health-status.ts';
+import type { Percentiles } from '../upstreams/rolling-windows.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { Cutoffs, Names, Preferences, Sort } from '../wire/preferences.ts';
 import { placeIn } from './filter.ts';

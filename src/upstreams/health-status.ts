@@ -1,6 +1,10 @@
-import type { CircuitLimits, CircuitState } from './circuit.ts';
-import type { CoolDownLimits } from './cool-down.ts';
-import type { Percentiles } from './percentiles.ts';
+import type { CircuitLimits, CircuitState, CoolDownLimits } from './circuit.ts';
+import type { Percentiles } from './rolling-windows.ts';
+
+/** The windows of the endpoint records (spec:compat/8.2,8.3). */
+export const fiveMinutesMs = 300_000;
+export const halfAnHourMs = 1_800_000;
+export const oneDayMs = 86_400_000;
 
 /** The recent results of one candidate. Windows are milliseconds back from now. */
 export interface CandidateHealth {

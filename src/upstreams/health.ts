@@ -1,21 +1,15 @@
 import type { Clock } from '../time/clock.ts';
-import { BucketRing } from './bucket-ring.ts';
-import { Circuit } from './circuit.ts';
-import { CoolDown } from './cool-down.ts';
+import { Circuit, CoolDown } from './circuit.ts';
 import {
   type CandidateHealth,
   defaultHealthLimits,
   type HealthLimits,
   type HealthStatus,
   type HealthView,
+  halfAnHourMs,
   healthy,
 } from './health-status.ts';
-import { PercentileWindow } from './percentiles.ts';
-
-/** The windows of the endpoint records (spec:compat/8.2,8.3). */
-export const fiveMinutesMs = 300_000;
-export const halfAnHourMs = 1_800_000;
-export const oneDayMs = 86_400_000;
+import { BucketRing, PercentileWindow } from './rolling-windows.ts';
 
 const worked = 0;
 const failed = 1;

@@ -1,4 +1,4 @@
-import { isObject } from '../wire/json-object.ts';
+import { isObject } from '../wire/json.ts';
 
 /** The bodies of errors are short; a longer one is not searched for a wait. */
 const maxSearchedLength = 20_000;

@@ -2,7 +2,7 @@ import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import { joined } from './byte-collector.ts';
 import { JobThread } from './job-thread.ts';
-import { type ParsedJson, parseJson } from './parse-json.ts';
+import { type ParsedJson, parseJson } from './json.ts';
 
 /**
  * Larger bodies are parsed in a thread. Receiving its result takes a third of the time that parsing

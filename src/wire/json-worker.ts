@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { ThreadJob, ThreadResult } from './job-thread.ts';
-import { type ParsedJson, parseJson } from './parse-json.ts';
+import { type ParsedJson, parseJson } from './json.ts';
 import { yieldProcessor } from './yield-processor.ts';
 
 yieldProcessor();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Bilingual, requirements } from '../errors/messages.ts';
-import { isObject } from './json-object.ts';
+import { isObject } from './json.ts';
 import { maxima } from './maxima.ts';
 import { isMissing, must } from './parse-with.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './json-object.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 /**
  * An entry of `reasoning_details` in OpenRouter's shapes. A stream delivers an entry in pieces,

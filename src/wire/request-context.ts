@@ -1,5 +1,5 @@
 import type { MemoryClaim } from '../memory/budget.ts';
-import type { ParsedJson } from './parse-json.ts';
+import type { ParsedJson } from './json.ts';
 
 /** The memory that a request uses, by its use. */
 export type RequestMemory = Pick<MemoryClaim, 'setBytes'>;

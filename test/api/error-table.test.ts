@@ -5,8 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { catalogue, type Failure } from '../../src/errors/catalogue.ts';
-import { errorTypeOf } from '../../src/errors/error-body.ts';
+import { catalogue, errorTypeOf, type Failure } from '../../src/errors/catalogue.ts';
 import { type Cutter, startCutter } from '../chaos/proxy.ts';
 import { startWorld, type World } from '../fuzz/world.ts';
 import {

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { catalogue, type Failure, Refusal, refuse } from '../../src/errors/catalogue.ts';
-import { errorTypeOf, renderRefusal, statusOf } from '../../src/errors/error-body.ts';
+import {
+  catalogue,
+  errorTypeOf,
+  type Failure,
+  Refusal,
+  refuse,
+  renderRefusal,
+  statusOf,
+} from '../../src/errors/catalogue.ts';
 import { messages } from '../../src/errors/messages.ts';
 import { errorPairs } from '../harness/response-rules.ts';
 

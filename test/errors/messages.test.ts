@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { refuse } from '../../src/errors/catalogue.ts';
-import { renderRefusal } from '../../src/errors/error-body.ts';
+import { refuse, renderRefusal } from '../../src/errors/catalogue.ts';
 import {
   type Bilingual,
   type Message,

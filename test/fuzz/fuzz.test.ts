@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { catalogue } from '../../src/errors/catalogue.ts';
-import { errorTypeOf } from '../../src/errors/error-body.ts';
+import { catalogue, errorTypeOf } from '../../src/errors/catalogue.ts';
 import { byTier, testSeed } from '../harness/tier.ts';
 import { assertNoMoreThan, assertUnharmed, resources } from './aftermath.ts';
 import { runCampaign } from './campaign.ts';

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import type { DrainView } from '../../src/catalogue/drains.ts';
-import type { Candidate, Model } from '../../src/catalogue/model.ts';
+import type { Candidate, DrainView, Model } from '../../src/catalogue/model.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { type Rate, rateOfPico } from '../../src/money/price.ts';
 import type { RoutingContext } from '../../src/routing/plan.ts';

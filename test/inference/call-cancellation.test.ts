@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CallScope } from '../../src/inference/call-cancellation.ts';
+import { CallScope } from '../../src/inference/time-limits.ts';
 import { systemClock } from '../../src/time/clock.ts';
 
 const limits = { firstByteMs: 60_000, budget: { limitMs: 60_000, leftMs: 60_000 }, total: null };

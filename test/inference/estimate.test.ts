@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, integer, property } from 'fast-check';
-import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
-import { estimate } from '../../src/inference/estimate.ts';
+import { CompletionSizes, estimate } from '../../src/inference/estimate.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { rateOfPico } from '../../src/money/price.ts';
 import { candidate } from '../harness/plan-world.ts';

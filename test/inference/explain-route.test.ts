@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildCatalogue, statedPrices } from '../../src/catalogue/catalogue.ts';
-import { noDrains } from '../../src/catalogue/drains.ts';
+import { noDrains } from '../../src/catalogue/model.ts';
 import {
   explainRoute,
   explanationText,

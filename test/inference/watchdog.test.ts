@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { Watchdog } from '../../src/inference/watchdog.ts';
+import { Watchdog } from '../../src/inference/time-limits.ts';
 import { systemClock } from '../../src/time/clock.ts';
 
 /** Keeps the process so busy that neither timers nor sockets have a turn. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
-import { ClaimBounds } from '../../src/metering/claim-bounds.ts';
 import { countTexts } from '../../src/metering/count-tokens.ts';
 import { priceResponse } from '../../src/metering/price-response.ts';
+import { ClaimBounds } from '../../src/metering/reconcile-usage.ts';
 import { ResponseTotals } from '../../src/metering/response-totals.ts';
 import type { FinishReason, ResponseChunk, UsageClaim } from '../../src/wire/chat.ts';
 import { candidate } from '../harness/plan-world.ts';

@@ -1,8 +1,7 @@
-import { Refusal } from '../../src/errors/catalogue.ts';
-import { errorTypeOf, renderRefusal } from '../../src/errors/error-body.ts';
+import { errorTypeOf, Refusal, renderRefusal } from '../../src/errors/catalogue.ts';
 import { ClientDisconnected } from '../../src/errors/request-aborted.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { parseJson } from '../../src/wire/parse-json.ts';
+import { parseJson } from '../../src/wire/json.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import type { ClientView } from './client-view.ts';
 import type { SimGateway } from './gateway.ts';

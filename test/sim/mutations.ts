@@ -216,7 +216,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'timers: a watchdog is not stopped',
-    file: 'src/inference/watchdog.ts',
+    file: 'src/inference/time-limits.ts',
     from: 'this.#timer.cancel();',
     to: '',
   },
@@ -366,7 +366,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'streams: a call to an upstream is not closed when its client disconnects',
-    file: 'src/inference/open-response.ts',
+    file: 'src/inference/outcome.ts',
     from: 'this.#source?.close();\n',
     to: '',
   },

@@ -3,8 +3,9 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/time/clock.ts';
-import { BucketRing } from '../../src/upstreams/bucket-ring.ts';
-import { fiveMinutesMs, Health, halfAnHourMs, oneDayMs } from '../../src/upstreams/health.ts';
+import { Health } from '../../src/upstreams/health.ts';
+import { fiveMinutesMs, halfAnHourMs, oneDayMs } from '../../src/upstreams/health-status.ts';
+import { BucketRing } from '../../src/upstreams/rolling-windows.ts';
 import { check } from '../harness/property.ts';
 
 const windows = [fiveMinutesMs, halfAnHourMs, oneDayMs];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { json, property } from 'fast-check';
-import { bodyLimits, type JsonLimits, shapeFault } from '../../src/wire/json-guard.ts';
+import { bodyLimits, type JsonLimits, shapeFault } from '../../src/wire/json.ts';
 import { check } from '../harness/property.ts';
 
 function judge(text: string, limits: Partial<JsonLimits> = {}): string | null {

@@ -1,4 +1,4 @@
-import { memberIn } from '../../wire/json-object.ts';
+import { memberIn } from '../../wire/json.ts';
 import { anthropicMessages } from '../conversation/rules.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';

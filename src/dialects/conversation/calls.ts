@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import { parseJson, wellFormed } from '../../wire/parse-json.ts';
-import type { NoteChange } from '../parameter-change.ts';
+import { isObject, type JsonObject, parseJson, wellFormed } from '../../wire/json.ts';
+import type { NoteChange } from '../dialect.ts';
 import { isBlank, noOutput } from './messages.ts';
 import { Spellings } from './names.ts';
 import type { MessageRules } from './rules.ts';

@@ -1,7 +1,6 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import type { PricedServices } from '../dialect.ts';
-import type { NoteChange, ParameterChange } from '../parameter-change.ts';
+import { isObject, type JsonObject } from '../../wire/json.ts';
+import type { NoteChange, ParameterChange, PricedServices } from '../dialect.ts';
 import { orderCalls } from './calls.ts';
 import { requestsDearerService, withoutDearerService } from './dearer-services.ts';
 import { cleanMessage, isBlank } from './messages.ts';

@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import type { PricedServices } from '../dialect.ts';
-import type { NoteChange } from '../parameter-change.ts';
+import { isObject, type JsonObject } from '../../wire/json.ts';
+import type { NoteChange, PricedServices } from '../dialect.ts';
 
 /** Tiers that upstreams bill above their ordinary prices. */
 const dearerTiers: ReadonlySet<unknown> = new Set(['priority', 'scale', 'fast', 'performance', 'reserved']);

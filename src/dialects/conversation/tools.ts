@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import type { PricedServices } from '../dialect.ts';
-import type { NoteChange } from '../parameter-change.ts';
+import { isObject, type JsonObject } from '../../wire/json.ts';
+import type { NoteChange, PricedServices } from '../dialect.ts';
 import { withPricedCache } from './dearer-services.ts';
 import { isBlank } from './messages.ts';
 import type { Spellings } from './names.ts';

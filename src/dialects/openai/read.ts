@@ -7,12 +7,10 @@ import {
   type ToolCallDelta,
   type UsageClaim,
 } from '../../wire/chat.ts';
-import { responseLimits, shapeFault } from '../../wire/json-guard.ts';
-import { isObject, type JsonObject, memberIn } from '../../wire/json-object.ts';
+import { isObject, type JsonObject, memberIn, responseLimits, shapeFault } from '../../wire/json.ts';
 import { doneData } from '../../wire/sse.ts';
-import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
+import { type DecodedEvent, maxReasonLength, shortName } from '../dialect.ts';
 import { finishReasonOf } from '../finish-reasons.ts';
-import { shortName } from '../short-name.ts';
 import { reasoningOf } from './reasoning.ts';
 
 /** More choices in one object, or a higher index, than any request can specify. */

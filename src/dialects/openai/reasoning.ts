@@ -1,5 +1,5 @@
 import type { Delta } from '../../wire/chat.ts';
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import { isObject, type JsonObject } from '../../wire/json.ts';
 import { detailOfText, hasMoreThanText, textOfDetails } from '../../wire/reasoning-details.ts';
 
 /** The fields of an assistant message in which clients return reasoning. */

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CompletionKind } from '../../wire/chat.ts';
 import { isForced } from '../conversation/tools.ts';
-import type { Destination } from '../dialect.ts';
+import type { Destination, ParameterChange } from '../dialect.ts';
 import { isKnown, knownParameters } from '../known-parameters.ts';
-import type { ParameterChange } from '../parameter-change.ts';
 import { type Effort, type ReasoningOptions, readReasoning, reasoningParameters } from '../reasoning.ts';
 import type { Conversion, Efforts, ParameterRules, ThinkingRules } from './providers.ts';
 

@@ -1,9 +1,14 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import { isObject, type JsonObject } from '../../wire/json.ts';
 import { type Conformed, conform } from '../conversation/conform.ts';
 import type { MessageRules } from '../conversation/rules.ts';
-import { type Destination, type EncodedRequest, noHeaders, type UpstreamCodec } from '../dialect.ts';
-import type { ParameterChange } from '../parameter-change.ts';
+import {
+  type Destination,
+  type EncodedRequest,
+  noHeaders,
+  type ParameterChange,
+  type UpstreamCodec,
+} from '../dialect.ts';
 import { type ProviderRules, rulesForModel, rulesOf } from './providers.ts';
 import { losesReasoning, writeReasoning } from './reasoning.ts';
 import { translate } from './translate.ts';

@@ -1,16 +1,16 @@
-import { responseLimits, shapeFault } from '../../wire/json-guard.ts';
+import { responseLimits, shapeFault } from '../../wire/json.ts';
 import {
   type Bytes,
   type DecodedEvent,
   type EncodedRequest,
+  type ParameterChange,
   UnsupportedRequest,
   type UpstreamCodec,
 } from '../dialect.ts';
-import { errorEventOf } from './error-event.ts';
+import { errorEventOf } from './errors.ts';
 import { PartReader, type ReaderOf } from './part-reader.ts';
 import { SdkStreamDecoder } from './sdk-stream-decoder.ts';
 import type { CallOptions, LanguageModel, SdkWarning, StreamPart, WholeResult } from './types.ts';
-import { changesOfWarnings } from './warnings.ts';
 
 /** How a package is called. */
 export interface SdkCall {
@@ -115,4 +115,37 @@ function writtenOf(url: string, init: RequestInit | undefined, baseUrl: string):
     ([name, value]) => !notOurs.has(name) && value !== '',
   );
   return { path: url.slice(baseUrl.length), headers: Object.fromEntries(headers), body: init.body };
+}
+
+/** Our names of what the packages warn about. */
+const parameters: ReadonlyMap<string, string> = new Map([
+  ['topP', 'top_p'],
+  ['topK', 'top_k'],
+  ['presencePenalty', 'presence_penalty'],
+  ['frequencyPenalty', 'frequency_penalty'],
+  ['stopSequences', 'stop'],
+  ['maxOutputTokens', 'max_tokens'],
+  ['responseFormat', 'response_format'],
+  ['toolChoice', 'tool_choice'],
+  ['tools', 'tools'],
+  ['temperature', 'temperature'],
+  ['seed', 'seed'],
+  ['reasoning', 'reasoning'],
+]);
+
+/**
+ * What the warnings of a package say of a request's parameters; a warning about anything else is
+ * about its messages or tools.
+ */
+export function changesOfWarnings(
+  warnings: readonly SdkWarning[],
+  isSent: (parameter: string) => boolean,
+): readonly ParameterChange[] {
+  return warnings.flatMap((warning): readonly ParameterChange[] => {
+    if (warning.type !== 'unsupported' && warning.type !== 'compatibility') return [];
+    const { feature } = warning;
+    const parameter = parameters.get(feature) ?? (feature.startsWith('tool') ? 'tools' : 'messages');
+    const isKept = warning.type === 'compatibility' || isSent(parameter);
+    return [{ parameter, change: isKept ? 'changed' : 'dropped' }];
+  });
 }

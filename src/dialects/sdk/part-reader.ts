@@ -6,12 +6,10 @@ import {
   type ToolCallDelta,
   type UsageClaim,
 } from '../../wire/chat.ts';
-import type { ReasoningDetail } from '../../wire/reasoning-details.ts';
-import type { DecodedEvent } from '../dialect.ts';
+import { joinDetails, type ReasoningDetail } from '../../wire/reasoning-details.ts';
+import { type DecodedEvent, shortName } from '../dialect.ts';
 import { finishReasonOf } from '../finish-reasons.ts';
-import { shortName } from '../short-name.ts';
-import { errorEventOf, isNews } from './error-event.ts';
-import { joinDeltas, shown } from './join-deltas.ts';
+import { errorEventOf, isNews } from './errors.ts';
 import type { ProviderQuirks, ReportedService } from './provider-quirks.ts';
 import type { Finish, Metadata, StreamPart, UsageReport, WholeResult } from './types.ts';
 
@@ -263,4 +261,36 @@ function reasonOf({ unified, raw }: Finish): FinishReason | null {
 
 function nonEmpty(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Merges deltas into one. */
+export function joinDeltas(deltas: readonly Delta[]): Delta {
+  const texts = (member: 'content' | 'reasoning'): object => {
+    const stated = deltas.flatMap((delta) => delta[member] ?? []);
+    return stated.length === 0 ? {} : { [member]: stated.join('') };
+  };
+  const calls = new Map<number, ToolCallDelta>();
+  for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {
+    const begun = calls.get(call.index);
+    const args = `${begun?.function.arguments ?? ''}${call.function.arguments ?? ''}`;
+    calls.set(call.index, {
+      ...begun,
+      ...call,
+      function: { ...begun?.function, ...call.function, arguments: args },
+    });
+  }
+  const details = deltas.flatMap((delta) => (delta.reasoning_details ?? []) as readonly ReasoningDetail[]);
+  return {
+    ...texts('content'),
+    ...texts('reasoning'),
+    ...shown(joinDetails(details)),
+    ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()] }),
+  };
+}
+
+/** The entries as a member of a delta; absent when there are none. */
+export function shown(details: readonly ReasoningDetail[]): {
+  readonly reasoning_details?: readonly ReasoningDetail[];
+} {
+  return details.length === 0 ? {} : { reasoning_details: details };
 }

@@ -1,6 +1,5 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
-import { bodyLimits, countValues } from '../../wire/json-guard.ts';
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import { bodyLimits, countValues, isObject, type JsonObject } from '../../wire/json.ts';
 import { UnsupportedRequest } from '../dialect.ts';
 import { filePart, type SupportedUrls } from './media.ts';
 import { cacheControlOf, type ProviderQuirks } from './provider-quirks.ts';

@@ -1,16 +1,21 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
-import type { JsonObject } from '../../wire/json-object.ts';
+import type { JsonObject } from '../../wire/json.ts';
 import { conform } from '../conversation/conform.ts';
-import { type Destination, type Dialect, UnsupportedRequest, type UpstreamCodec } from '../dialect.ts';
+import {
+  type Destination,
+  type Dialect,
+  type ParameterChange,
+  UnsupportedRequest,
+  type UpstreamCodec,
+} from '../dialect.ts';
 import { knownParameters } from '../known-parameters.ts';
 import { withOwnNames } from '../map-chunks.ts';
-import type { ParameterChange } from '../parameter-change.ts';
 import { type ReasoningOptions, readReasoning, withinTokens } from '../reasoning.ts';
 import { sdkParameters } from './accepted-parameters.ts';
 import { writeCall } from './call-options.ts';
 import { createCodec, type SdkCall } from './codec.ts';
+import { parseErrorMessage } from './errors.ts';
 import type { SupportedUrls } from './media.ts';
-import { parseErrorMessage } from './parse-error-message.ts';
 import type { OpenModel, ProviderQuirks } from './provider-quirks.ts';
 import { readDetails } from './reasoning-details.ts';
 

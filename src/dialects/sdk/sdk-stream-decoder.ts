@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { responseLimits, shapeFault } from '../../wire/json-guard.ts';
+import { responseLimits, shapeFault } from '../../wire/json.ts';
 import { maxEventBytes, SseDecoder } from '../../wire/sse.ts';
 import type { Bytes, DecodedEvent, StreamDecoder } from '../dialect.ts';
-import { errorEventOf } from './error-event.ts';
+import { errorEventOf } from './errors.ts';
 import type { StreamPart } from './types.ts';
 
 /**

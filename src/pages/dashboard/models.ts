@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
-import type { DrainView } from '../../catalogue/drains.ts';
-import type { Candidate, Model } from '../../catalogue/model.ts';
+import type { Candidate, DrainView, Model } from '../../catalogue/model.ts';
 import { publicProviders } from '../../catalogue/public-providers.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
-import { halfAnHourMs, oneDayMs } from '../../upstreams/health.ts';
-import type { HealthView } from '../../upstreams/health-status.ts';
+import { type HealthView, halfAnHourMs, oneDayMs } from '../../upstreams/health-status.ts';
 import { decodedSegment } from '../../wire/path-segment.ts';
 import { PageReply } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';

@@ -1,20 +1,175 @@
-import { Refusal, refuse } from '../errors/catalogue.ts';
-import { renderRefusal } from '../errors/error-body.ts';
+import { Refusal, refuse, renderRefusal } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected, ServerStopping } from '../errors/request-aborted.ts';
-import { ClaimBounds } from '../metering/claim-bounds.ts';
+import type { CountTexts } from '../metering/count-tokens.ts';
 import { type Priced, priceResponse } from '../metering/price-response.ts';
+import { ClaimBounds } from '../metering/reconcile-usage.ts';
 import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
-import type { ResponseChunk } from '../wire/chat.ts';
-import type { StreamReply, StreamSink } from '../wire/reply.ts';
-import { ChunkWriter } from '../wire/response.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Health } from '../upstreams/health.ts';
+import {
+  type ChunkChoice,
+  type CompletionRequest,
+  hasContent,
+  type ResponseChunk,
+  type ToolCallDelta,
+  withoutReasoning,
+} from '../wire/chat.ts';
+import type { JsonReply, StreamReply, StreamSink } from '../wire/reply.ts';
+import {
+  ChunkWriter,
+  type Envelope,
+  reasoningContent,
+  type WholeChoice,
+  wholeBody,
+} from '../wire/response.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
-import { usageBody } from '../wire/usage.ts';
-import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
-import { timeoutOf, UpstreamStreamError } from './stream-error.ts';
-import { reasonFor, ToolCalls } from './tool-calls.ts';
-import { Watchdog } from './watchdog.ts';
+import { type Usage, usageBody } from '../wire/usage.ts';
+import type { CompletionSizes } from './estimate.ts';
+import type { OpenResponse } from './outcome.ts';
+import type { Session } from './session.ts';
+import { timeoutOf, UpstreamStreamError, Watchdog } from './time-limits.ts';
+import { callIdOf, reasonFor, ToolCalls } from './tool-calls.ts';
+
+/** What every response needs of the gateway. */
+export interface ResponseParts {
+  readonly clock: Clock;
+  readonly chain: { readonly health: Health };
+  readonly sizes: CompletionSizes;
+  /** Our own count of texts. */
+  readonly count: CountTexts;
+  /** A stream that is silent for this long is sent a keep-alive comment (spec:api/15.8). */
+  readonly keepAliveMs: number;
+}
+
+/** A request whose candidate has responded. */
+export interface ResponseContext {
+  readonly parts: ResponseParts;
+  readonly session: Session;
+  readonly request: CompletionRequest;
+  readonly response: OpenResponse;
+}
+
+/**
+ * The headers of a successful response (spec:api/4.3): the candidate that responded, and the
+ * generation's id.
+ */
+export function responseHeaders({ session, response }: ResponseContext): Readonly<Record<string, string>> {
+  return {
+    'X-Service-Generation-Id': session.id,
+    'X-Generation-Id': session.id,
+    'X-Service-Model': inAscii(response.candidate.modelId),
+    'X-Service-Provider': inAscii(response.candidate.providerTag),
+  };
+}
+
+/** An id may contain Hangul, a header only ASCII; no id contains a percent sign. */
+function inAscii(id: string): string {
+  return id.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+}
+
+/** The members that every object of the response has. */
+export function envelopeOf({ session, request, response }: ResponseContext): Envelope {
+  return {
+    kind: request.kind,
+    id: session.id,
+    created: Math.floor(session.createdAtMs / 1000),
+    model: response.candidate.modelId,
+    provider: response.candidate.providerName,
+  };
+}
+
+/**
+ * Records how the candidate's response ended; called once. `broken`: the upstream failed, or
+ * reported an error.
+ */
+export function noteEnd(
+  { parts: { clock, chain, sizes }, request, response }: ResponseContext,
+  { completionTokens }: Usage,
+  broken: boolean,
+): void {
+  // The length of a broken response says nothing about the next one.
+  if (!broken) sizes.note(response.candidate.modelId, Math.ceil(completionTokens / request.choices));
+  const tookMs = clock.monotonic() - response.sentAtMs;
+  chain.health.ended(response.candidate.label, { broken, tokens: completionTokens, tookMs });
+}
+
+/**
+ * Responds with a whole object: priced, settled durably, then sent (spec:money/5.1). A client that
+ * has left pays nothing.
+ */
+export async function respondJson(context: ResponseContext): Promise<JsonReply> {
+  const { session, response, request } = context;
+  const totals = new ResponseTotals(new ClaimBounds(request, response.candidate), context.parts.count);
+  const chunks = response.take();
+  for (const chunk of chunks) totals.take(chunk);
+  response.close();
+  const priced = priceResponse(request, response.candidate, totals, context.parts.count);
+  const { usage, source, bill } = priced instanceof Promise ? await priced : priced;
+  noteEnd(context, usage, false);
+  const { signal } = session.exchange;
+  if (signal.aborted) throw signal.reason;
+  await session.end({
+    status: 200,
+    errorType: null,
+    candidate: response.candidate,
+    totals,
+    usage,
+    usageSource: source,
+    cost: bill.cost,
+    cancelled: false,
+  });
+  return {
+    headers: responseHeaders(context),
+    body: wholeBody(envelopeOf(context), {
+      choices: chunks
+        .flatMap((chunk) => chunk.choices)
+        .map((choice) => wholeChoice(request.hidesReasoning ? withoutReasoning(choice) : choice, session.id)),
+      usage: usageBody(usage, bill),
+      systemFingerprint: totals.systemFingerprint,
+      serviceTier: totals.serviceTier,
+      readsFunctionCalls: request.readsFunctionCalls,
+    }),
+  };
+}
+
+/**
+ * A message always has content, refusal and reasoning; the other members only when the candidate
+ * sent them.
+ */
+function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
+  const { index, delta, finish_reason, native_finish_reason, logprobs } = choice;
+  const { content, refusal, reasoning, tool_calls: calls, ...rest } = delta;
+  return {
+    index,
+    message: {
+      role: 'assistant',
+      content: content ?? null,
+      refusal: refusal ?? null,
+      reasoning: reasoning ?? null,
+      ...reasoningContent(reasoning),
+      ...(calls === undefined
+        ? {}
+        : { tool_calls: calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at))) }),
+      ...rest,
+    },
+    // Content of a whole response is complete. A choice without content and reason stays without a
+    // reason.
+    finishReason: finish_reason ?? (hasContent(delta) ? reasonFor(calls !== undefined) : null),
+    nativeFinishReason: native_finish_reason,
+    logprobs,
+  };
+}
+
+/**
+ * A call always has an id, a name and arguments: strict clients require them, and some engines omit
+ * them.
+ */
+function wholeCall(call: ToolCallDelta, index: number, defaultId: string): object {
+  const { name = '', arguments: args = '{}' } = call.function;
+  return { index, id: call.id ?? defaultId, type: 'function', function: { name, arguments: args } };
+}
 
 const done = sseEvent(doneData);
 
