@@ -61,7 +61,7 @@ export async function attempt(
     const { isProbe } = turns;
     const { label } = candidate;
     tried += 1;
-    context.progress.candidate = candidate;
+    context.calling(candidate);
     const limits: CallLimits = {
       budget: leftOf(chain.budgetMs, usedMs),
       total: chain.totalTimeoutMs === null ? null : leftOf(chain.totalTimeoutMs, usedMs),
@@ -75,15 +75,15 @@ export async function attempt(
       const onResend = (): void => chain.health.resent(label);
       const call = await callCandidate(chain.targets, candidate, request, { of: context, limits, onResend });
       ({ outcome, waitedMs } = call);
-      const times = { arrivedMs: context.arrivedMs, startedMs, endedMs: chain.clock.monotonic() };
-      context.attempts.push(recordOf(candidate, call, times));
+      const times = { arrivedMs: context.exchange.startedMs, startedMs, endedMs: chain.clock.monotonic() };
+      context.tried(recordOf(candidate, call, times));
       if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))
         note(chain, candidate, outcome, { isProbe, startedMs, isStream: request.stream });
     } finally {
       if (isProbe) chain.health.endProbe(label);
     }
     if (outcome.kind === 'responded') return outcome.response;
-    if (outcome.kind === 'cancelled') throw context.signal.reason;
+    if (outcome.kind === 'cancelled') throw context.exchange.signal.reason;
     failed.push(outcome);
     usedMs += waitedMs;
     if (isSpent() || (outcome.kind === 'timed_out' && outcome.expired.kind === 'total')) break;

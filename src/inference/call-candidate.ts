@@ -1,11 +1,10 @@
 import type { Candidate } from '../catalogue/model.ts';
-import type { ParameterChange } from '../dialects/dialect.ts';
-import { type Destination, UnsupportedRequest } from '../dialects/dialect.ts';
+import { type Destination, type ParameterChange, UnsupportedRequest } from '../dialects/dialect.ts';
 import { retryAfterOf } from '../http/client/retry-after.ts';
 import { describeError } from '../log/log.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import { type AttemptContext, OpenResponse, type Outcome } from './outcome.ts';
+import { type CallOrigin, OpenResponse, type Outcome } from './outcome.ts';
 import { readErrorMessage, readResponse, unreadableError } from './read-response.ts';
 import { type CallLimits, CallScope, UpstreamStreamError } from './time-limits.ts';
 import { acquireTarget, type TargetResolver, type UpstreamTarget } from './upstream-target.ts';
@@ -45,7 +44,7 @@ export interface CallMarks {
 
 /** A call of a request: its time limits, and what is called when it is sent a second time. */
 interface CallContext {
-  readonly of: AttemptContext;
+  readonly of: CallOrigin;
   readonly limits: CallLimits;
   readonly onResend: () => void;
 }
@@ -66,7 +65,7 @@ export async function callCandidate(
   if (target.kind === 'failed') {
     const { reason } = target;
     targets.log.info('attempt_failed', {
-      request_id: context.of.requestId,
+      request_id: context.of.exchange.requestId,
       candidate: candidate.label,
       outcome: 'engine_failed',
       reason: reason.slice(0, maxLoggedReason),
@@ -78,7 +77,7 @@ export async function callCandidate(
   // A provider's own limit replaces the default.
   const { firstByteMs: ownMs } = target;
   const limits = ownMs === null ? context.limits : { ...context.limits, firstByteMs: ownMs };
-  const call = new CallScope(targets.clock, limits, context.of.signal, target.cancelReason);
+  const call = new CallScope(targets.clock, limits, context.of.exchange.signal, target.cancelReason);
   let changes: readonly ParameterChange[] = [];
   let response: UpstreamResponse | null = null;
   let connectedMs: number | null = null;
@@ -99,7 +98,7 @@ export async function callCandidate(
     const { status } = response;
     if (status < 200 || status > 299) outcome = await errorOutcome(targets, target, response);
     else {
-      const { memory } = context.of;
+      const { memory } = context.of.exchange;
       const read = await readResponse(targets, { response, codec, candidate, target, call, request, memory });
       if ('failure' in read) {
         // An error inside a successful response that names no status has that of the response.
@@ -126,7 +125,7 @@ const unmarked: CallMarks = { acquiredMs: null, connectedMs: null, respondedMs: 
 
 function noteResend(targets: TargetResolver, { label }: Candidate, context: CallContext): void {
   context.onResend();
-  targets.log.info('attempt_resent', { request_id: context.of.requestId, candidate: label });
+  targets.log.info('attempt_resent', { request_id: context.of.exchange.requestId, candidate: label });
 }
 
 interface FailedCall {
@@ -142,15 +141,15 @@ function giveUp(
   { candidate, context, target, call }: FailedCall,
   failure: Outcome,
 ): Outcome {
-  const outcome: Outcome = context.of.signal.aborted
+  const outcome: Outcome = context.of.exchange.signal.aborted
     ? { kind: 'cancelled', status: 'status' in failure ? failure.status : null }
     : withClientMessage(failure, target);
   call.end();
   // The next candidate starts with nothing of this response.
-  context.of.memory?.setBytes('answer', 0);
+  context.of.exchange.memory?.setBytes('answer', 0);
   target.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
   targets.log.info('attempt_failed', {
-    request_id: context.of.requestId,
+    request_id: context.of.exchange.requestId,
     candidate: candidate.label,
     outcome: outcome.kind,
     ...reasonFields(outcome, target),

@@ -4,14 +4,9 @@ import type { DrainView } from '../catalogue/model.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import { assertValid } from '../accounts/rules.ts';
-import type { Settlements } from '../ledger/settlements.ts';
-import type { LinkedList } from '../memory/linked-list.ts';
 import { countPrompt } from '../metering/count-tokens.ts';
-import type { GenerationObserver } from '../metrics/observers.ts';
 import { chainOf, countingLimit, type Plan, plan, seedOf } from '../routing/plan.ts';
 import type { SpendLimits } from '../accounts/spend-limits.ts';
-import type { Clock } from '../time/clock.ts';
-import type { CallTracer } from './tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RequestContext } from '../wire/request-context.ts';
@@ -19,27 +14,20 @@ import { attempt, type Chain } from './attempt.ts';
 import { estimate } from './estimate.ts';
 import { readCompletionRequest } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
-import { routeOf } from './request-record.ts';
 import { type ResponseParts, respondJson, respondStream } from './respond.ts';
-import { type OpenReservation, Session } from './session.ts';
+import { Session, type SessionParts } from './session.ts';
 
 /** What the path of a call needs of the gateway. */
-export interface InferenceParts extends ResponseParts {
-  readonly accounts: AccountCache;
-  readonly settlements: Settlements;
+export interface InferenceParts extends ResponseParts, SessionParts {
+  readonly accounts: Pick<AccountCache, 'getCached'>;
   /** The catalogue in force now. */
-  readonly catalogue: () => Catalogue;
+  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   /** The candidates that get no new requests. */
   readonly drains: DrainView;
   readonly chain: Chain;
   /** Settled figures against which requests are refused (spec:money/6.2). */
   readonly spendLimits: Pick<SpendLimits, 'assertFunded'>;
-  readonly openReservation: OpenReservation;
-  readonly openSessions: LinkedList<Session>;
-  readonly refusals: Refusals;
-  readonly observer: GenerationObserver;
-  /** Null: calls are not traced. */
-  readonly tracer: CallTracer | null;
+  readonly refusals: Pick<Refusals, 'note'>;
   readonly maxBodyBytes: number;
 }
 
@@ -59,7 +47,6 @@ export async function infer(
   { caller, exchange }: InferenceCall,
 ): Promise<Reply> {
   const { key, accountId } = caller;
-  const { settlements, clock, chain, observer, tracer, openReservation, openSessions } = parts;
   const account = parts.accounts.getCached(accountId);
   if (account === undefined) throw new Error('the account of an identified caller is not in memory');
   try {
@@ -69,47 +56,24 @@ export async function infer(
       parts.refusals.note({ hash: key.row.hash, key, exchange, endpoint: kind, refusal });
     throw refusal;
   }
-  const session = new Session({
-    account,
-    key,
-    exchange,
-    endpoint: kind,
-    settlements,
-    clock,
-    observer,
-    tracer,
-    openReservation,
-    openSessions,
-  });
+  const session = new Session(parts, { account, key, exchange, endpoint: kind });
   try {
     const body = await exchange.json(parts.maxBodyBytes);
     // Reading may take minutes. The session pins the key, so a revocation meanwhile is seen here.
-    assertValid(key, 'inference', clock.now());
+    assertValid(key, 'inference', parts.clock.now());
     const request = readCompletionRequest(kind, body, exchange.header('x-session-id'));
-    session.request = request;
+    session.read(request);
     const planning = planFor(parts, request, { uuid: session.uuid, accountId });
     const planned = planning instanceof Promise ? await planning : planning;
-    session.route = routeOf(request, planned);
+    session.planned(request, planned);
     const candidates = chainOf(request, planned);
     // Other requests have settled while the body was read: the figures of this turn count, in which
     // the cost is reserved.
     parts.spendLimits.assertFunded(account, key);
-    const amount = estimate(request, candidates, parts.sizes);
-    const wait = { signal: exchange.signal, maxWaitMs: chain.budgetMs };
-    const waiting = session.reservation.reserve(amount, wait);
-    if (waiting !== undefined) await waitInQueue(waiting, session, clock);
-    const response = await attempt(chain, candidates, request, {
-      accountId,
-      requestId: exchange.requestId,
-      arrivedMs: exchange.startedMs,
-      signal: exchange.signal,
-      memory: exchange.memory,
-      trace: session.trace,
-      attempts: session.attempts,
-      progress: session,
-    });
-    session.firstContentMs = clock.monotonic();
-    if (request.stream) observer.firstToken(response.candidate, session.firstContentMs - exchange.startedMs);
+    const waiting = session.reserve(estimate(request, candidates, parts.sizes), parts.chain.budgetMs);
+    if (waiting !== undefined) await waiting;
+    const response = await attempt(parts.chain, candidates, request, session);
+    session.contentArrived(response.candidate);
     // The request that was sent to the upstream is freed; the parsed body stays.
     exchange.memory?.setBytes('body', body.bytes);
     const context = { parts, session, request, response };
@@ -117,18 +81,6 @@ export async function infer(
   } catch (thrown) {
     await session.fail(thrown);
     throw thrown;
-  }
-}
-
-/** Waits for the reservation, and records for how long. */
-async function waitInQueue(waiting: Promise<void>, session: Session, clock: Clock): Promise<void> {
-  const startedMs = clock.monotonic();
-  session.isWaiting = true;
-  try {
-    await waiting;
-  } finally {
-    session.isWaiting = false;
-    session.admissionWaitMs = clock.monotonic() - startedMs;
   }
 }
 

@@ -3,10 +3,9 @@ import type { AttemptRecord } from '../generations/generation.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { CallTrace } from './tracing/call-trace.ts';
 import type { ResponseChunk } from '../wire/chat.ts';
-import type { RequestMemory } from '../wire/request-context.ts';
+import type { RequestContext } from '../wire/request-context.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import type { CallScope, ExpiredLimit, UpstreamStreamError } from './time-limits.ts';
-import type { UpstreamTarget } from './upstream-target.ts';
 
 /**
  * How the call of one candidate ended. A failure is a value: the chain goes on to the next
@@ -41,22 +40,20 @@ export type Outcome =
   | { readonly kind: 'engine_failed'; readonly reason: string };
 
 /** The request for which a chain of candidates is tried. */
-export interface AttemptContext {
+export interface AttemptContext extends CallOrigin {
+  /** `attempt` notes which candidate it calls, and how that ended. */
+  calling(candidate: Candidate): void;
+  tried(record: AttemptRecord): void;
+}
+
+/** The request for which one candidate is called. */
+export interface CallOrigin {
   readonly accountId: number;
-  /** Identifies all attempts of a request in the log (spec:api/4.2). */
-  readonly requestId: string;
-  /** Monotonic instant at which the request arrived. */
-  readonly arrivedMs: number;
-  /** Aborts when the client leaves. */
-  readonly signal: AbortSignal;
-  /** The memory of this process that the request holds; null where that is not counted. */
-  readonly memory: RequestMemory | null;
-  /** `attempt` notes here which candidate it calls. */
-  readonly progress: { candidate: Candidate | null };
+  readonly exchange: Pick<RequestContext, 'requestId' | 'startedMs' | 'signal' | 'memory'>;
   /** Null: calls are not traced. */
   readonly trace: CallTrace | null;
-  /** One record for each candidate that was tried so far; `attempt` adds to it. */
-  readonly attempts: AttemptRecord[];
+  /** One record for each candidate that was tried before. */
+  readonly attempts: readonly AttemptRecord[];
 }
 
 /**
@@ -81,6 +78,11 @@ interface ResponseHead {
   readonly firstByteMs: number;
 }
 
+/** A provider or engine: its use ends with the response. */
+interface ReleasedTarget {
+  release(outcome: 'served'): void;
+}
+
 /** The response of a candidate, and the call and target that it occupies until it is closed. */
 export class OpenResponse implements ResponseHead {
   readonly candidate: Candidate;
@@ -92,13 +94,13 @@ export class OpenResponse implements ResponseHead {
   #chunks: readonly ResponseChunk[];
   readonly #source: ChunkSource | null;
   readonly #call: CallScope;
-  readonly #target: UpstreamTarget;
+  readonly #target: ReleasedTarget;
   #isClosed = false;
 
   constructor(
     { candidate, status, sentAtMs, firstByteMs }: ResponseHead,
     { chunks, source }: ReadResponse,
-    { call, target }: { readonly call: CallScope; readonly target: UpstreamTarget },
+    { call, target }: { readonly call: CallScope; readonly target: ReleasedTarget },
   ) {
     this.candidate = candidate;
     this.status = status;

@@ -66,13 +66,9 @@ async function probeOnce(
   const { outcome } = await callCandidate(targets, candidate, requestOf(probe, candidate.modelId), {
     of: {
       accountId: 0,
-      requestId,
-      arrivedMs: startedMs,
-      signal,
-      memory: null,
+      exchange: { requestId, startedMs, signal, memory: null },
       trace: null,
       attempts: [],
-      progress: { candidate: null },
     },
     limits: {
       firstByteMs: limitMs,

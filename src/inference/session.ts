@@ -14,6 +14,7 @@ import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { GenerationObserver } from '../metrics/observers.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
 import { billedTierOf } from '../money/price.ts';
+import type { Plan } from '../routing/plan.ts';
 import type { Reservation } from '../accounts/reservation.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
@@ -21,7 +22,15 @@ import type { CallTrace, CallTracer } from './tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import { bodyDetail, type MutableDetail, requestDetail, storable, storableOr } from './request-record.ts';
+import type { AttemptContext } from './outcome.ts';
+import {
+  bodyDetail,
+  type MutableDetail,
+  requestDetail,
+  routeOf,
+  storable,
+  storableOr,
+} from './request-record.ts';
 
 /** The recorded status of a request whose client left before the response; it is never sent. */
 const clientClosedRequest = 499;
@@ -38,13 +47,9 @@ export interface Ending {
   readonly cancelled: boolean;
 }
 
-/** What a session consists of, and what it needs of the gateway. */
+/** What a session needs of the gateway. */
 export interface SessionParts {
-  readonly account: Account;
-  readonly key: Key;
-  readonly exchange: RequestContext;
-  readonly endpoint: CompletionKind;
-  readonly settlements: Settlements;
+  readonly settlements: Pick<Settlements, 'open' | 'settle'>;
   readonly clock: Clock;
   readonly observer: GenerationObserver;
   /** Null: calls are not traced. */
@@ -52,6 +57,14 @@ export interface SessionParts {
   readonly openReservation: OpenReservation;
   /** The requests in flight of this process: those that did not end yet. */
   readonly openSessions: LinkedList<Session>;
+}
+
+/** A request whose caller is identified. */
+interface Admitted {
+  readonly account: Account;
+  readonly key: Key;
+  readonly exchange: RequestContext;
+  readonly endpoint: CompletionKind;
 }
 
 /** What a request does at the moment. `waiting`: for the settlement of others. */
@@ -64,48 +77,49 @@ export type OpenReservation = (account: Account, key: Key) => Reservation;
  * One inference request from its identification to its record. It ends in exactly one settlement,
  * whether or not the client read the response; its reservation ends with it.
  */
-export class Session {
+export class Session implements AttemptContext {
   readonly uuid: GenerationUuid;
   readonly exchange: RequestContext;
   /** The public id, `gen-…`. */
   readonly id: string;
   readonly createdAtMs: number;
-  readonly attempts: AttemptRecord[] = [];
   readonly reservation: Reservation;
   /** Null: calls are not traced. */
   readonly trace: CallTrace | null;
-  /** Set once the body has been read. */
-  request: CompletionRequest | null = null;
-  /** The order of the candidates, for the record; set once they were planned. */
-  route: GenerationDetail['route'] = undefined;
-  /** The candidate that is or was called last. */
-  candidate: Candidate | null = null;
-  /** Whether its reservation is in the queue. */
-  isWaiting = false;
-  /** How long its reservation waited in the queue; null when it did not. */
-  admissionWaitMs: number | null = null;
-  /** Monotonic instant of the first content of a response. */
-  firstContentMs: number | null = null;
   readonly #parts: SessionParts;
+  readonly #account: Account;
+  readonly #key: Key;
+  readonly #endpoint: CompletionKind;
   readonly #opened: Opened;
   /** What was known when it was admitted, as JSON text: its record begins with it. */
   readonly #openDetail: string;
   readonly #app: GenerationDetail['app'];
   /** Where it is among the requests in flight. */
   readonly #place: ListPlace<Session>;
+  #request: CompletionRequest | null = null;
+  #route: GenerationDetail['route'] = undefined;
+  #candidate: Candidate | null = null;
+  readonly #attempts: AttemptRecord[] = [];
+  #isWaiting = false;
+  /** How long its reservation waited in the queue; null when it did not. */
+  #admissionWaitMs: number | null = null;
+  /** Monotonic instant of the first content of a response. */
+  #firstContentMs: number | null = null;
   #ended = false;
 
   /** Throws `Unbillable` when requests cannot be journaled. */
-  constructor(parts: SessionParts) {
+  constructor(parts: SessionParts, { account, key, exchange, endpoint }: Admitted) {
     this.#parts = parts;
-    this.exchange = parts.exchange;
+    this.#account = account;
+    this.#key = key;
+    this.#endpoint = endpoint;
+    this.exchange = exchange;
     this.createdAtMs = parts.clock.now();
-    const { accountId, id: keyId } = parts.key.row;
+    const { accountId, id: keyId } = key.row;
     this.uuid =
-      generationOfRequest(parts.exchange.requestId) ??
-      withLead(newGenerationUuid(this.createdAtMs), accountId);
+      generationOfRequest(exchange.requestId) ?? withLead(newGenerationUuid(this.createdAtMs), accountId);
     this.id = generationIdOf(this.uuid);
-    const detail = requestDetail(parts.exchange, parts.endpoint);
+    const detail = requestDetail(exchange, endpoint);
     this.#openDetail = JSON.stringify(detail);
     this.#app = detail.app;
     const record = {
@@ -117,33 +131,94 @@ export class Session {
       app: this.#app ?? null,
     };
     this.#opened = parts.settlements.open(record);
-    this.trace = parts.tracer?.begin(parts.exchange.traceContext) ?? null;
-    this.reservation = parts.openReservation(parts.account, parts.key);
+    this.trace = parts.tracer?.begin(exchange.traceContext) ?? null;
+    this.reservation = parts.openReservation(account, key);
     this.#place = parts.openSessions.add(this);
   }
 
   get accountId(): number {
-    return this.#parts.key.row.accountId;
+    return this.#key.row.accountId;
+  }
+
+  get keyId(): number {
+    return this.#key.row.id;
+  }
+
+  /** Null until the body has been read. */
+  get request(): CompletionRequest | null {
+    return this.#request;
+  }
+
+  /** The candidate that is or was called last. */
+  get candidate(): Candidate | null {
+    return this.#candidate;
+  }
+
+  get attempts(): readonly AttemptRecord[] {
+    return this.#attempts;
+  }
+
+  get phase(): RequestPhase {
+    if (this.#isWaiting) return 'waiting';
+    if (this.#firstContentMs !== null) return 'responding';
+    return this.#candidate === null ? 'preparing' : 'calling';
   }
 
   /** Ends the request when its key may not call any more. */
   endIfRefused(nowMs: number): void {
     try {
-      assertValid(this.#parts.key, 'inference', nowMs);
+      assertValid(this.#key, 'inference', nowMs);
     } catch (refusal) {
       if (refusal instanceof Refusal) this.exchange.leave(refusal);
       else throw refusal;
     }
   }
 
-  get keyId(): number {
-    return this.#parts.key.row.id;
+  /** The body has been read. */
+  read(request: CompletionRequest): void {
+    this.#request = request;
   }
 
-  get phase(): RequestPhase {
-    if (this.isWaiting) return 'waiting';
-    if (this.firstContentMs !== null) return 'responding';
-    return this.candidate === null ? 'preparing' : 'calling';
+  /** The candidates are in the order of this plan. */
+  planned(request: CompletionRequest, plan: Plan): void {
+    this.#route = routeOf(request, plan);
+  }
+
+  /**
+   * Reserves the most that the request is expected to cost. Undefined: at once. Otherwise it waits in
+   * the queue, as `Reservation.reserve` does.
+   */
+  reserve(amount: Krw, maxWaitMs: number): Promise<void> | undefined {
+    const waiting = this.reservation.reserve(amount, { signal: this.exchange.signal, maxWaitMs });
+    return waiting === undefined ? undefined : this.#wait(waiting);
+  }
+
+  async #wait(waiting: Promise<void>): Promise<void> {
+    const { clock } = this.#parts;
+    const startedMs = clock.monotonic();
+    this.#isWaiting = true;
+    try {
+      await waiting;
+    } finally {
+      this.#isWaiting = false;
+      this.#admissionWaitMs = clock.monotonic() - startedMs;
+    }
+  }
+
+  calling(candidate: Candidate): void {
+    this.#candidate = candidate;
+  }
+
+  tried(record: AttemptRecord): void {
+    this.#attempts.push(record);
+  }
+
+  /** The first content of a response has arrived. */
+  contentArrived(candidate: Candidate): void {
+    const { clock, observer } = this.#parts;
+    this.#firstContentMs = clock.monotonic();
+    if (this.#request?.stream === true)
+      observer.firstToken(candidate, this.#firstContentMs - this.exchange.startedMs);
   }
 
   /**
@@ -153,23 +228,23 @@ export class Session {
   async end(ending: Ending): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    const { account, key, settlements, exchange } = this.#parts;
+    const { exchange } = this;
     this.#place.remove();
     const row = this.#rowOf(ending);
-    account.charge(ending.cost);
-    key.charge(row.day, ending.cost);
+    this.#account.charge(ending.cost);
+    this.#key.charge(row.day, ending.cost);
     this.reservation.end();
     exchange.logFields.generation_id = this.id;
     exchange.logFields.cost_micro = ending.cost;
-    exchange.logFields.attempts = this.attempts.length;
-    if (this.admissionWaitMs !== null)
-      exchange.logFields.admission_wait_ms = Math.round(this.admissionWaitMs);
+    exchange.logFields.attempts = this.#attempts.length;
+    if (this.#admissionWaitMs !== null)
+      exchange.logFields.admission_wait_ms = Math.round(this.#admissionWaitMs);
     const settlingMs = this.#elapsedMs();
     try {
-      await settlements.settle(this.#opened, row);
+      await this.#parts.settlements.settle(this.#opened, row);
     } catch (error) {
-      account.uncharge(ending.cost);
-      key.uncharge(row.day, ending.cost);
+      this.#account.uncharge(ending.cost);
+      this.#key.uncharge(row.day, ending.cost);
       const failed = { ...ending, status: statusOf('server'), cost: zeroKrw };
       this.#observe(failed);
       this.#trace(failed, { settlingMs, isSettled: false });
@@ -205,12 +280,11 @@ export class Session {
   }
 
   #observe({ candidate, status, errorType, totals, usage, cost }: Ending): void {
-    const { observer } = this.#parts;
-    observer.generationEnded({
+    this.#parts.observer.generationEnded({
       source: candidate,
       status,
       errorType,
-      wasStreaming: this.request?.stream === true && this.firstContentMs !== null,
+      wasStreaming: this.#request?.stream === true && this.#firstContentMs !== null,
       durationMs: this.#elapsedMs(),
       promptTokens: usage.promptTokens,
       completionTokens: usage.completionTokens,
@@ -224,25 +298,25 @@ export class Session {
     { settlingMs, isSettled }: { readonly settlingMs: number; readonly isSettled: boolean },
   ): void {
     if (this.trace === null) return;
-    const { clock, exchange, key, endpoint } = this.#parts;
+    const { exchange } = this;
     const endedMs = this.#elapsedMs();
     this.trace.end({
       requestId: exchange.requestId,
       generationId: this.id,
-      accountId: key.row.accountId,
-      operation: endpoint,
-      requestedModel: this.request?.models[0] ?? null,
-      isStream: this.request?.stream === true,
+      accountId: this.accountId,
+      operation: this.#endpoint,
+      requestedModel: this.#request?.models[0] ?? null,
+      isStream: this.#request?.stream === true,
       status,
       errorType,
       isCancelled: cancelled,
       source: candidate,
-      attempts: this.attempts,
+      attempts: this.#attempts,
       promptTokens: usage.promptTokens,
       completionTokens: usage.completionTokens,
       cost,
-      arrivedAtMs: clock.now() - endedMs,
-      firstContentMs: this.firstContentMs === null ? null : this.firstContentMs - exchange.startedMs,
+      arrivedAtMs: this.#parts.clock.now() - endedMs,
+      firstContentMs: this.#firstContentMs === null ? null : this.#firstContentMs - exchange.startedMs,
       settlingMs,
       endedMs,
       isSettled,
@@ -251,18 +325,19 @@ export class Session {
 
   /** Milliseconds since the request arrived. */
   #elapsedMs(): number {
-    return this.#parts.clock.monotonic() - this.#parts.exchange.startedMs;
+    return this.#parts.clock.monotonic() - this.exchange.startedMs;
   }
 
   #rowOf(ending: Ending): SettlementRow {
-    const { clock, key, exchange } = this.#parts;
+    const { clock } = this.#parts;
+    const { exchange } = this;
     const settledAtMs = clock.now();
     const nowMs = clock.monotonic();
     const { candidate, totals, usage } = ending;
-    const detail: MutableDetail = this.request === null ? {} : bodyDetail(this.request);
-    if (this.attempts.length > 0) detail.attempts = this.attempts;
-    if (this.route !== undefined) detail.route = this.route;
-    if (this.admissionWaitMs !== null) detail.admission_wait_ms = Math.round(this.admissionWaitMs);
+    const detail: MutableDetail = this.#request === null ? {} : bodyDetail(this.#request);
+    if (this.#attempts.length > 0) detail.attempts = this.#attempts;
+    if (this.#route !== undefined) detail.route = this.#route;
+    if (this.#admissionWaitMs !== null) detail.admission_wait_ms = Math.round(this.#admissionWaitMs);
     detail.cancelled = ending.cancelled;
     detail.upstream_id = storableOr(totals?.upstreamId ?? null);
     detail.native_finish_reason = storableOr(totals?.nativeFinishReason ?? null);
@@ -277,12 +352,12 @@ export class Session {
     if (dropped.length > 0) detail.dropped_parts = dropped.map(storable);
     if (ending.usageSource !== undefined) detail.usage_source = ending.usageSource;
     detail.latency_ms =
-      this.firstContentMs === null ? null : Math.round(this.firstContentMs - exchange.startedMs);
-    detail.generation_ms = this.firstContentMs === null ? null : Math.round(nowMs - exchange.startedMs);
+      this.#firstContentMs === null ? null : Math.round(this.#firstContentMs - exchange.startedMs);
+    detail.generation_ms = this.#firstContentMs === null ? null : Math.round(nowMs - exchange.startedMs);
     return {
       uuid: this.uuid,
-      accountId: key.row.accountId,
-      keyId: key.row.id,
+      accountId: this.accountId,
+      keyId: this.keyId,
       createdAtMs: this.createdAtMs,
       settledAtMs,
       day: seoulDayAt(settledAtMs),

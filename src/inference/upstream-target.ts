@@ -1,14 +1,13 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { Secret } from '../config/secret.ts';
 import type { Dialect, EncodedRequest } from '../dialects/dialect.ts';
-import type { AttemptRecord } from '../generations/generation.ts';
 import type { Log } from '../log/log.ts';
 import type { SlotAcquirer, SlotFailed } from '../slots/contract.ts';
 import type { Clock } from '../time/clock.ts';
 import type { UpstreamRequest } from '../upstreams/call.ts';
 import { clientMessage } from '../upstreams/client-message.ts';
 import type { Provider } from '../upstreams/providers.ts';
-import type { CallTrace } from './tracing/call-trace.ts';
+import type { CallOrigin } from './outcome.ts';
 
 /** Resolves candidates to providers and slots. */
 export interface TargetResolver {
@@ -84,15 +83,6 @@ class ProviderTarget implements UpstreamTarget {
   touch(): void {}
 }
 
-/** The request that a target is acquired for. */
-interface SlotCaller {
-  readonly accountId: number;
-  readonly signal: AbortSignal;
-  readonly trace: CallTrace | null;
-  /** Those before this one. */
-  readonly attempts: readonly AttemptRecord[];
-}
-
 /**
  * Acquires a provider at once, an engine through the queue of its slot. What was acquired is
  * released once.
@@ -100,7 +90,7 @@ interface SlotCaller {
 export function acquireTarget(
   targets: TargetResolver,
   candidate: Candidate,
-  caller: SlotCaller,
+  caller: CallOrigin,
 ): AcquiredTarget | Promise<AcquiredTarget> {
   const { via } = candidate;
   if (via.kind === 'slot') return acquireSlot(targets, candidate, via.slot, caller);
@@ -119,9 +109,9 @@ async function acquireSlot(
   targets: TargetResolver,
   candidate: Candidate,
   slot: string,
-  { accountId, signal, trace, attempts }: SlotCaller,
+  { accountId, exchange, trace, attempts }: CallOrigin,
 ): Promise<AcquiredTarget> {
-  const lease = await targets.slots.acquire(slot, { accountId, signal });
+  const lease = await targets.slots.acquire(slot, { accountId, signal: exchange.signal });
   if (lease.kind !== 'lease') return lease;
   const key = targets.slotKey(slot)?.reveal() ?? null;
   // Only our own engines continue a trace: its ids are not for a provider.

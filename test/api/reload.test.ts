@@ -144,7 +144,7 @@ test('a request that is being encoded when its provider is replaced uses that pr
   const callers = { provider: (slug: string) => offer.provider(slug) } as TargetResolver;
   const target = await acquireTarget(callers, candidate, {
     accountId: 1,
-    signal,
+    exchange: { requestId: 'r', startedMs: 0, signal, memory: null },
     trace: null,
     attempts: [],
   });

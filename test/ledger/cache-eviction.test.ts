@@ -128,9 +128,8 @@ class World {
         };
         const openReservation = () => new Reservation(account, key, { spendLimits, queues, leases });
         const openSessions = new LinkedList<Session>();
-        const own = { exchange, endpoint: 'chat', openReservation, openSessions } as const;
-        const parts = { ...own, settlements, clock, observer, tracer: null };
-        const session = new Session({ account, key, ...parts });
+        const parts = { settlements, clock, observer, tracer: null, openReservation, openSessions };
+        const session = new Session(parts, { account, key, exchange, endpoint: 'chat' });
         try {
           spendLimits.assertFunded(account, key);
           // The body arrives.
