@@ -7,6 +7,7 @@ import { renderPage } from '../metrics/page.ts';
 import { type MetricData, readRegistry } from '../metrics/registry.ts';
 import { DatasetRuns } from '../operations/dataset-runs.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
+import { openIdentity } from '../operations/open-identity.ts';
 import type { RunningConfiguration } from '../pages/console/configuration.ts';
 import type { PageServer } from '../pages/page-server.ts';
 import type { Sessions } from '../pages/page-session.ts';
@@ -17,7 +18,6 @@ import type { FollowingClock } from '../time/clock.ts';
 import { openAdmin } from './admin-server.ts';
 import { startBackups } from './backups.ts';
 import { type ConfigFile, openConsoleOperations } from './console-operations.ts';
-import { openIdentity } from './identity.ts';
 import { assertNoRestart } from './live-catalog.ts';
 import { openPages, type Pages } from './pages.ts';
 import type { ProcessContext } from './process-context.ts';
@@ -78,7 +78,7 @@ export interface Server {
 export async function startServer(parts: ServerParts): Promise<Server | null> {
   const { config, database, workers, clock, log, stopRequested } = parts;
   await using opened = new AsyncDisposableStack();
-  const identity = openIdentity(database, clock, config);
+  const identity = openIdentity(database, clock, config.auth.oidc);
   const pages = openPages({ identity, ...parts });
   opened.defer(() => pages.close());
   let ownEdition = await publishAtStart(config, parts);

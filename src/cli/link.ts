@@ -1,4 +1,4 @@
-import type { NewLink } from '../identity/links.ts';
+import type { NewLink } from '../identity/links-sql.ts';
 import { isoOf } from '../time/clock.ts';
 import type { CliContext } from './context.ts';
 import { type CommonOptions, cliPaths } from './options.ts';

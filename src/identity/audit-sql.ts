@@ -1,7 +1,38 @@
+import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
-import type { Act, Actor, AuditQuery, AuditRow } from './audit.ts';
+import type { Act, Actor, OperatorRole } from './audit.ts';
 
 const maxReasonLength = 2_000;
+
+const acts = recordOf({
+  id: number('id'),
+  atMs: column<number>('at'),
+  operatorId: nullable(number('operator_id')),
+  who: column<string>('who'),
+  role: column<OperatorRole | 'cli'>('role'),
+  act: column<string>('act'),
+  accountId: nullable(number('account_id')),
+  subject: column<string | null>('subject'),
+  reason: column<string | null>('reason'),
+  before: column<Readonly<Record<string, unknown>> | null>('before'),
+  after: column<Readonly<Record<string, unknown>> | null>('after'),
+});
+
+/** An act as recorded. */
+export type AuditRow = RowOf<typeof acts>;
+
+/** Which acts to read; absent members do not restrict. */
+export interface AuditQuery {
+  readonly limit: number;
+  /** Only acts with a smaller id: the next page. */
+  readonly beforeId?: number | undefined;
+  readonly operatorId?: number | undefined;
+  readonly role?: OperatorRole | 'cli' | undefined;
+  readonly act?: string | undefined;
+  readonly accountId?: number | undefined;
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+}
 
 /** Records an act, in the transaction of the act where there is one. */
 export async function recordAct(sql: Sql, actor: Actor, act: Act, nowMs: number): Promise<void> {
@@ -24,49 +55,25 @@ export async function recordAct(sql: Sql, actor: Actor, act: Act, nowMs: number)
 }
 
 /** Acts, newest first, at most `limit`. */
-export async function readActs(sql: Sql, query: AuditQuery): Promise<readonly AuditRow[]> {
-  const rows = await sql.query<{
-    id: bigint;
-    at: number;
-    operator_id: bigint | null;
-    who: string;
-    role: AuditRow['role'];
-    act: string;
-    account_id: bigint | null;
-    subject: string | null;
-    reason: string | null;
-    before: unknown;
-    after: unknown;
-  }>(
-    `SELECT id, at, operator_id, who, role, act, account_id, subject, reason, before, after FROM audit_entry
+export function readActs(sql: Sql, query: AuditQuery): Promise<readonly AuditRow[]> {
+  return acts.all(
+    sql,
+    `SELECT ${acts.columns} FROM audit_entry
      WHERE ($2::bigint IS NULL OR id < $2) AND ($3::bigint IS NULL OR operator_id = $3) AND ($4::text IS NULL OR role = $4)
        AND ($5::text IS NULL OR act = $5) AND ($6::bigint IS NULL OR account_id = $6)
        AND ($7::float8 IS NULL OR at >= to_timestamp($7::float8 / 1000)) AND ($8::float8 IS NULL OR at < to_timestamp($8::float8 / 1000))
      ORDER BY id DESC LIMIT $1`,
     [
       query.limit,
-      query.beforeId ?? null,
-      query.operatorId ?? null,
-      query.role ?? null,
-      query.act ?? null,
-      query.accountId ?? null,
-      query.fromMs ?? null,
-      query.toMs ?? null,
+      query.beforeId,
+      query.operatorId,
+      query.role,
+      query.act,
+      query.accountId,
+      query.fromMs,
+      query.toMs,
     ],
   );
-  return rows.map((row) => ({
-    id: Number(row.id),
-    atMs: row.at,
-    operatorId: row.operator_id === null ? null : Number(row.operator_id),
-    who: row.who,
-    role: row.role,
-    act: row.act,
-    accountId: row.account_id === null ? null : Number(row.account_id),
-    subject: row.subject,
-    reason: row.reason,
-    before: row.before,
-    after: row.after,
-  }));
 }
 
 /** Amounts are bigint, which JSON has no form for. */

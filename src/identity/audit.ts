@@ -28,31 +28,3 @@ export interface Act {
   readonly before?: object | null;
   readonly after?: object | null;
 }
-
-/** An act as recorded. */
-export interface AuditRow {
-  readonly id: number;
-  readonly atMs: number;
-  readonly operatorId: number | null;
-  readonly who: string;
-  readonly role: OperatorRole | 'cli';
-  readonly act: string;
-  readonly accountId: number | null;
-  readonly subject: string | null;
-  readonly reason: string | null;
-  readonly before: unknown;
-  readonly after: unknown;
-}
-
-/** Which acts to read; absent members do not restrict. */
-export interface AuditQuery {
-  readonly limit: number;
-  /** Only acts with a smaller id: the next page. */
-  readonly beforeId?: number;
-  readonly operatorId?: number;
-  readonly role?: OperatorRole | 'cli';
-  readonly act?: string;
-  readonly accountId?: number;
-  readonly fromMs?: number;
-  readonly toMs?: number;
-}

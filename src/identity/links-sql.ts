@@ -1,5 +1,6 @@
 import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
+import { newToken } from './tokens.ts';
 
 /**
  * What a link does: makes an owner, sets its password again, opens a session of an account, or of
@@ -20,33 +21,28 @@ const links = recordOf({
 /** A valid link. */
 export type Link = RowOf<typeof links>;
 
-/** What a link is stored with; absent members are null. */
-export type LinkTarget = Pick<Link, 'purpose'> &
-  Partial<Pick<Link, 'accountId' | 'ownerId' | 'operatorId' | 'email'>>;
+/** A link at the moment of its creation: the only time its token exists here. */
+export interface NewLink extends Pick<Link, 'purpose' | 'expiresAtMs'> {
+  readonly token: string;
+}
 
-/** Stores a link by the hash of its token. */
+/** How long a link is valid. */
+const validMs = 24 * 3_600_000;
+
+/** Makes a link, which is stored by the hash of its token; absent members are null. */
 export async function insertLink(
   sql: Sql,
-  link: LinkTarget & {
-    readonly hash: Buffer;
-    readonly createdAtMs: number;
-    readonly expiresAtMs: number;
-  },
-): Promise<void> {
+  link: Pick<Link, 'purpose'> & Partial<Pick<Link, 'accountId' | 'ownerId' | 'operatorId' | 'email'>>,
+  nowMs: number,
+): Promise<NewLink> {
+  const { token, hash } = newToken();
+  const expiresAtMs = nowMs + validMs;
   await sql.query(
     `INSERT INTO one_time_link (token_hash, purpose, account_id, owner_id, operator_id, email, created_at, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), to_timestamp($8::float8 / 1000))`,
-    [
-      link.hash,
-      link.purpose,
-      link.accountId ?? null,
-      link.ownerId ?? null,
-      link.operatorId ?? null,
-      link.email ?? null,
-      link.createdAtMs,
-      link.expiresAtMs,
-    ],
+    [hash, link.purpose, link.accountId, link.ownerId, link.operatorId, link.email, nowMs, expiresAtMs],
   );
+  return { token, purpose: link.purpose, expiresAtMs };
 }
 
 /** A link that is neither used nor expired; null otherwise. */
@@ -72,11 +68,6 @@ export function markLinkUsed(
      RETURNING ${links.columns}`,
     [hash, nowMs, purposes],
   );
-}
-
-/** Deletes the links that have expired. */
-export async function deleteExpiredLinks(sql: Sql, nowMs: number): Promise<void> {
-  await sql.query('DELETE FROM one_time_link WHERE expires_at <= to_timestamp($1::float8 / 1000)', [nowMs]);
 }
 
 /** Deletes the links that sign an operator in. */

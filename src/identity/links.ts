@@ -2,38 +2,26 @@ import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Actor } from './audit.ts';
+import type { Act, Actor } from './audit.ts';
 import { recordAct } from './audit-sql.ts';
 import type { Email } from './email.ts';
 import {
   accountExists,
-  deleteExpiredLinks,
   deleteLinksOfAccount,
   findLink,
   insertLink,
   type Link,
   type LinkPurpose,
-  type LinkTarget,
   markLinkUsed,
+  type NewLink,
 } from './links-sql.ts';
 import type { Operator } from './operators-sql.ts';
-import { findOwnerByEmail, findOwnerOfAccount, insertOwner, lockOwner } from './owners-sql.ts';
-import { deleteRowsOfOwner } from './personal-data-sql.ts';
-import { deleteSessionsExcept } from './sessions-sql.ts';
-import { hashOfToken, newToken } from './tokens.ts';
-
-/** How long a link is valid. */
-export const linkValidMs = 24 * 3_600_000;
-
-/** A link at the moment of its creation: the only time its token exists here. */
-export interface NewLink {
-  readonly token: string;
-  readonly purpose: LinkPurpose;
-  readonly expiresAtMs: number;
-}
+import { deleteOwner, findOwnerByEmail, findOwnerOfAccount, insertOwner, lockOwner } from './owners-sql.ts';
+import { deleteSessions } from './sessions-sql.ts';
+import { hashOfToken } from './tokens.ts';
 
 /** What prevents an invitation. */
-export type InviteFault = 'no_such_account' | 'email_of_another_account' | 'account_has_owner';
+export type InviteFault = 'no_such_account' | 'email_taken' | 'account_has_owner';
 
 /** What prevents the replacement of an owner. */
 export type ReplaceFault = 'no_such_account' | 'no_owner' | 'same_owner' | 'email_taken';
@@ -56,18 +44,14 @@ export class OneTimeLinks {
     return this.#database.transaction(async (sql) => {
       if (!(await accountExists(sql, accountId))) return 'no_such_account';
       const owner = email === null ? null : await findOwnerByEmail(sql, email);
-      if (owner !== null && owner.accountId !== accountId) return 'email_of_another_account';
+      if (owner !== null && owner.accountId !== accountId) return 'email_taken';
       const current = await findOwnerOfAccount(sql, accountId);
       const ownerId = owner?.ownerId ?? null;
       if (current !== null && current.ownerId !== ownerId) return 'account_has_owner';
       const purpose = ownerId === null ? 'invitation' : 'reset';
-      const act = {
-        act: `account.${purpose}`,
-        accountId,
-        subject: ownerId === null ? 'new owner' : `owner ${ownerId}`,
-      };
-      await recordAct(sql, actor, act, this.#clock.now());
-      return this.#insert(sql, { purpose, accountId, ownerId, email: email?.text ?? null });
+      const subject = ownerId === null ? 'new owner' : `owner ${ownerId}`;
+      const act = { act: `account.${purpose}`, accountId, subject };
+      return this.#insert(sql, actor, act, { purpose, accountId, ownerId, email: email?.text ?? null });
     });
   }
 
@@ -92,16 +76,16 @@ export class OneTimeLinks {
         await deleteLinksOfAccount(sql, accountId);
         const before = await lockOwner(sql, current.ownerId);
         if (before === null) return 'no_owner';
-        const nowMs = this.#clock.now();
-        await deleteRowsOfOwner(sql, before);
-        await deleteSessionsExcept(sql, { kind: 'owner', accountId, ownerId: before.ownerId }, null);
+        await deleteOwner(sql, before);
+        const sessions = { kind: 'owner', accountId, ownerId: before.ownerId } as const;
+        await deleteSessions(sql, sessions, { except: null });
         const ownerId = await insertOwner(sql, {
           accountId,
           email,
           emailVerified: true,
           name: null,
           password: null,
-          createdAtMs: nowMs,
+          createdAtMs: this.#clock.now(),
         });
         const act = {
           act: 'account.replace_owner',
@@ -111,8 +95,7 @@ export class OneTimeLinks {
           before: { owner: before.ownerId },
           after: { owner: ownerId },
         };
-        await recordAct(sql, actor, act, nowMs);
-        return this.#insert(sql, { purpose: 'reset', accountId, ownerId, email: email.text });
+        return this.#insert(sql, actor, act, { purpose: 'reset', accountId, ownerId, email: email.text });
       });
     } catch (error) {
       if (isDuplicate(error)) return 'email_taken';
@@ -125,19 +108,18 @@ export class OneTimeLinks {
    * start.
    */
   openAccount(accountId: number, actor: Actor): Promise<NewLink> {
-    return this.#database.transaction(async (sql) => {
-      await recordAct(sql, actor, { act: 'account.link', accountId }, this.#clock.now());
-      return this.#insert(sql, { purpose: 'account', accountId });
-    });
+    const act = { act: 'account.link', accountId };
+    return this.#database.transaction((sql) =>
+      this.#insert(sql, actor, act, { purpose: 'account', accountId }),
+    );
   }
 
   /** A link that signs an operator in. */
-  openConsole(operator: Pick<Operator, 'operatorId' | 'name'>, actor: Actor): Promise<NewLink> {
-    const { operatorId, name } = operator;
-    return this.#database.transaction(async (sql) => {
-      await recordAct(sql, actor, { act: 'operator.link', subject: name }, this.#clock.now());
-      return this.#insert(sql, { purpose: 'console', operatorId });
-    });
+  openConsole({ operatorId, name }: Pick<Operator, 'operatorId' | 'name'>, actor: Actor): Promise<NewLink> {
+    const act = { act: 'operator.link', subject: name };
+    return this.#database.transaction((sql) =>
+      this.#insert(sql, actor, act, { purpose: 'console', operatorId }),
+    );
   }
 
   /** What a link would do, without using it; null when it is unknown, used or expired. */
@@ -155,16 +137,9 @@ export class OneTimeLinks {
     return hash === null ? null : markLinkUsed(sql, hash, purposes, this.#clock.now());
   }
 
-  /** Deletes what has expired. */
-  async prune(sql: Sql): Promise<void> {
-    await deleteExpiredLinks(sql, this.#clock.now());
-  }
-
-  async #insert(sql: Sql, link: LinkTarget): Promise<NewLink> {
-    const { token, hash } = newToken();
+  async #insert(sql: Sql, actor: Actor, act: Act, link: Parameters<typeof insertLink>[1]): Promise<NewLink> {
     const nowMs = this.#clock.now();
-    const expiresAtMs = nowMs + linkValidMs;
-    await insertLink(sql, { ...link, hash, createdAtMs: nowMs, expiresAtMs });
-    return { token, purpose: link.purpose, expiresAtMs };
+    await recordAct(sql, actor, act, nowMs);
+    return insertLink(sql, link, nowMs);
   }
 }

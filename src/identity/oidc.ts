@@ -1,20 +1,42 @@
 import type { Configuration } from 'openid-client';
 import type { OidcConfig } from '../config/config.ts';
-import type { Database } from '../store/database.ts';
-import type { Clock } from '../time/clock.ts';
-import { type Email, parseEmail } from './email.ts';
+import { isDuplicate } from '../store/connection.ts';
+import type { Sql } from '../store/sql.ts';
+import { domainOf, type Email, parseEmail } from './email.ts';
+import { findLinkedOwner, linkOwner, listOidcIdentities } from './oidc-sql.ts';
+import { findOwner, findOwnerByEmail, insertOwner, type OwnerCredentials } from './owners-sql.ts';
+import type { SignInClient } from './sessions.ts';
+import type { SignIn, SignInOutcome, SignInParts } from './sign-in.ts';
 import { beginStep, endStep } from './steps-sql.ts';
+import { addressOf } from './throttle.ts';
+
+/** Creates an account in a transaction; returns its id. */
+export type AccountCreator = (
+  sql: Sql,
+  account: { readonly name: string; readonly email: string },
+) => Promise<number>;
 
 /** Who signed in at the provider. */
-export interface OidcIdentity {
+interface Person {
   readonly issuer: string;
   readonly subject: string;
   readonly email: Email;
   readonly name: string | null;
 }
 
-/** Why a sign-in at the provider opens no session. */
-export type OidcFault = 'invalid_state' | 'provider_failed' | 'email_not_verified';
+/**
+ * Why a sign-in at the provider opens no session. `email_not_confirmed`: only the owner stated the
+ * address, no operator confirmed it. `other_identity`: another person of the provider is linked to
+ * that owner.
+ */
+type OidcRefusal =
+  | 'invalid_state'
+  | 'provider_failed'
+  | 'email_not_verified'
+  | 'domain_not_allowed'
+  | 'no_account'
+  | 'email_not_confirmed'
+  | 'other_identity';
 
 /** How long the provider may take to respond. */
 const providerTimeoutSec = 8;
@@ -27,17 +49,24 @@ interface StepData {
   readonly nonce: string;
 }
 
-/** OpenID Connect by the authorization code flow with PKCE, state and nonce. */
-export class Oidc {
-  readonly settings: OidcConfig;
-  readonly #database: Database;
-  readonly #clock: Clock;
+/** Signs owners in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
+export class OidcSignIn {
+  readonly #settings: OidcConfig;
+  readonly #parts: SignInParts;
+  readonly #signIn: SignIn;
+  readonly #createAccount: AccountCreator;
   #found: { readonly configuration: Promise<Configuration>; readonly atMs: number } | null = null;
 
-  constructor(settings: OidcConfig, database: Database, clock: Clock) {
-    this.settings = settings;
-    this.#database = database;
-    this.#clock = clock;
+  constructor(settings: OidcConfig, parts: SignInParts, signIn: SignIn, createAccount: AccountCreator) {
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#signIn = signIn;
+    this.#createAccount = createAccount;
+  }
+
+  /** What the sign-in page calls the provider. */
+  get name(): string {
+    return this.#settings.name;
   }
 
   /**
@@ -61,25 +90,52 @@ export class Oidc {
       state: data.state,
       nonce: data.nonce,
     });
-    const step = await this.#database.transaction((sql) =>
-      beginStep(sql, { kind: 'oidc', ownerId: null, data }, this.#clock.now()),
+    const { database, clock } = this.#parts;
+    const step = await database.transaction((sql) =>
+      beginStep(sql, { kind: 'oidc', ownerId: null, data }, clock.now()),
     );
     return { url: url.href, step };
   }
 
   /**
-   * Ends a sign-in: `returned` is the address with which the provider sent the browser back. A step
-   * is used once, and only with the state that it began with.
+   * Signs in the person with whom the provider sent the browser back, to the address `returned`. A
+   * step is used once, and only with the state that it began with.
    */
-  async end(step: string, returned: URL): Promise<OidcIdentity | OidcFault> {
-    const begun = await this.#database.transaction((sql) =>
-      endStep<StepData>(sql, 'oidc', step, this.#clock.now()),
-    );
+  async end(
+    step: string,
+    returned: URL,
+    client: SignInClient,
+  ): Promise<SignInOutcome | { readonly kind: 'refused'; readonly why: OidcRefusal }> {
+    const { database, throttle } = this.#parts;
+    return throttle.attempt([addressOf(client)], async () => {
+      const person = await this.#personOf(step, returned);
+      if (typeof person === 'string') return refused(person);
+      const { allowedDomains } = this.#settings;
+      if (allowedDomains.length > 0 && !allowedDomains.includes(domainOf(person.email)))
+        return refused('domain_not_allowed');
+      const once = () =>
+        database.transaction(async (sql) => {
+          const owner = await this.#ownerOf(sql, person);
+          if (typeof owner === 'string') return refused(owner);
+          return this.#signIn.open(sql, owner, 'oidc', client);
+        });
+      // Two first sign-ins of one person at the same time: the second finds what the first created.
+      return once().catch((error: unknown) => {
+        if (isDuplicate(error)) return once();
+        throw error;
+      });
+    });
+  }
+
+  async #personOf(step: string, returned: URL): Promise<Person | OidcRefusal> {
+    const { database, clock } = this.#parts;
+    const begun = await database.transaction((sql) => endStep<StepData>(sql, 'oidc', step, clock.now()));
     if (begun === null || returned.searchParams.get('state') !== begun.data.state) return 'invalid_state';
     const { state, nonce, verifier } = begun.data;
     try {
       const client = await import('openid-client');
-      const tokens = await client.authorizationCodeGrant(await this.#configuration(), returned, {
+      const configuration = await this.#configuration();
+      const tokens = await client.authorizationCodeGrant(configuration, returned, {
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: verifier,
@@ -87,28 +143,53 @@ export class Oidc {
       });
       const idToken = tokens.claims();
       if (idToken === undefined) return 'provider_failed';
-      const { iss, sub } = idToken;
+      const { iss: issuer, sub: subject } = idToken;
       // Many providers state the address only here.
       const claims =
         idToken['email'] === undefined
-          ? await client.fetchUserInfo(await this.#configuration(), tokens.access_token, sub)
+          ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
           : idToken;
       const { email_verified: isVerified, name } = claims;
       const email = typeof claims['email'] === 'string' ? parseEmail(claims['email']) : null;
       if (email === null || isVerified !== true) return 'email_not_verified';
-      return {
-        issuer: iss,
-        subject: sub,
-        email,
-        name: typeof name === 'string' ? name.slice(0, 200) : null,
-      };
+      return { issuer, subject, email, name: typeof name === 'string' ? name.slice(0, 200) : null };
     } catch {
       return 'provider_failed';
     }
   }
 
+  /** The owner of a person: as linked before, by verified address, or a new one. */
+  async #ownerOf(sql: Sql, person: Person): Promise<OwnerCredentials | OidcRefusal> {
+    const { issuer, subject, email, name } = person;
+    const linkedId = await findLinkedOwner(sql, person);
+    const known = linkedId === null ? null : await findOwner(sql, linkedId);
+    if (known !== null) return known;
+    const owner = await findOwnerByEmail(sql, email);
+    if (owner !== null && !owner.emailVerified) return 'email_not_confirmed';
+    if (owner === null && !this.#settings.createAccounts) return 'no_account';
+    if (owner !== null) {
+      const linked = await listOidcIdentities(sql, owner.ownerId);
+      const other = linked.find((one) => one.issuer === issuer);
+      // A first sign-in at the same time may have linked the person since the query above.
+      if (other !== undefined) return other.subject === subject ? owner : 'other_identity';
+    }
+    const createdAtMs = this.#parts.clock.now();
+    const ownerId =
+      owner?.ownerId ??
+      (await insertOwner(sql, {
+        accountId: await this.#createAccount(sql, { name: name ?? email.text, email: email.text }),
+        email,
+        emailVerified: true,
+        name,
+        password: null,
+        createdAtMs,
+      }));
+    await linkOwner(sql, ownerId, { issuer, subject, createdAtMs });
+    return (await findOwner(sql, ownerId)) ?? 'no_account';
+  }
+
   #configuration(): Promise<Configuration> {
-    const nowMs = this.#clock.monotonic();
+    const nowMs = this.#parts.clock.monotonic();
     if (this.#found !== null && nowMs - this.#found.atMs < refreshMs) return this.#found.configuration;
     const configuration = this.#discover();
     const found = { configuration, atMs: nowMs };
@@ -121,7 +202,7 @@ export class Oidc {
 
   async #discover(): Promise<Configuration> {
     const client = await import('openid-client');
-    const { issuer, clientId, clientSecret } = this.settings;
+    const { issuer, clientId, clientSecret } = this.#settings;
     const url = new URL(issuer);
     return client.discovery(url, clientId, undefined, client.ClientSecretBasic(clientSecret.reveal()), {
       timeout: providerTimeoutSec,
@@ -129,4 +210,8 @@ export class Oidc {
       execute: url.protocol === 'http:' ? [client.allowInsecureRequests] : [],
     });
   }
+}
+
+function refused(why: OidcRefusal): { readonly kind: 'refused'; readonly why: OidcRefusal } {
+  return { kind: 'refused', why };
 }

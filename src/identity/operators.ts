@@ -15,9 +15,7 @@ import {
   type Operator,
   setOperatorRole,
 } from './operators-sql.ts';
-import { deleteSessionsExcept } from './sessions-sql.ts';
-
-export type { Operator } from './operators-sql.ts';
+import { deleteSessions } from './sessions-sql.ts';
 
 /** The operator that the first start creates, when there is none. */
 const firstOperator = 'admin';
@@ -59,23 +57,7 @@ export class Operators {
 
   /** Removes an operator and ends its sessions; the last administrator stays. */
   remove(name: string, reason: string | null, actor: Actor): Promise<Operator | OperatorFault> {
-    return this.#change(
-      name,
-      async (sql, operator, nowMs) => {
-        await markOperatorRemoved(sql, operator.operatorId, nowMs);
-        await deleteLinksOfOperator(sql, operator.operatorId);
-        await deleteSessionsExcept(sql, { kind: 'operator', operatorId: operator.operatorId }, null);
-        const act = {
-          act: 'operator.remove',
-          subject: operator.name,
-          reason,
-          before: { role: operator.role },
-        };
-        await recordAct(sql, actor, act, nowMs);
-        return operator;
-      },
-      true,
-    );
+    return this.#change(name, null, reason, actor);
   }
 
   /**
@@ -88,21 +70,7 @@ export class Operators {
     reason: string | null,
     actor: Actor,
   ): Promise<Operator | OperatorFault> {
-    return this.#change(
-      name,
-      async (sql, operator, nowMs) => {
-        await setOperatorRole(sql, operator.operatorId, role);
-        const changed = { before: { role: operator.role }, after: { role } };
-        await recordAct(
-          sql,
-          actor,
-          { act: 'operator.role', subject: operator.name, reason, ...changed },
-          nowMs,
-        );
-        return { ...operator, role };
-      },
-      role !== 'admin',
-    );
+    return this.#change(name, role, reason, actor);
   }
 
   /**
@@ -129,17 +97,32 @@ export class Operators {
     return operator;
   }
 
+  /** Sets a role, or removes the operator for whom it is null. */
   #change(
     name: string,
-    change: (sql: Sql, operator: Operator, nowMs: number) => Promise<Operator>,
-    takesAdmin: boolean,
+    role: OperatorRole | null,
+    reason: string | null,
+    actor: Actor,
   ): Promise<Operator | OperatorFault> {
     return this.#database.transaction(async (sql) => {
       await lockOperators(sql);
       const operator = await findOperator(sql, name);
       if (operator === null) return 'no_such_operator';
-      if (takesAdmin && operator.role === 'admin' && !(await hasSeveralAdmins(sql))) return 'last_admin';
-      return change(sql, operator, this.#clock.now());
+      if (operator.role === 'admin' && role !== 'admin' && !(await hasSeveralAdmins(sql)))
+        return 'last_admin';
+      const { operatorId } = operator;
+      const nowMs = this.#clock.now();
+      const changed = { subject: operator.name, reason, before: { role: operator.role } };
+      if (role === null) {
+        await markOperatorRemoved(sql, operatorId, nowMs);
+        await deleteLinksOfOperator(sql, operatorId);
+        await deleteSessions(sql, { kind: 'operator', operatorId }, { except: null });
+        await recordAct(sql, actor, { act: 'operator.remove', ...changed }, nowMs);
+        return operator;
+      }
+      await setOperatorRole(sql, operatorId, role);
+      await recordAct(sql, actor, { act: 'operator.role', ...changed, after: { role } }, nowMs);
+      return { ...operator, role };
     });
   }
 }

@@ -39,13 +39,8 @@ const selectOwner = `SELECT ${owners.columns} FROM owner`;
  */
 export async function insertOwner(
   sql: Sql,
-  owner: {
-    readonly accountId: number;
+  owner: Pick<OwnerCredentials, 'accountId' | 'emailVerified' | 'name' | 'password' | 'createdAtMs'> & {
     readonly email: Email;
-    readonly emailVerified: boolean;
-    readonly name: string | null;
-    readonly password: string | null;
-    readonly createdAtMs: number;
   },
 ): Promise<number> {
   const [row] = await sql.query<{ id: bigint }>(
@@ -96,12 +91,9 @@ export async function setPassword(sql: Sql, ownerId: number, password: string, n
   );
 }
 
-/**
- * Replaces a stored hash by a stronger one of the same password, unless the password was changed
- * meanwhile.
- */
-export async function replaceHash(sql: Sql, ownerId: number, from: string, to: string): Promise<void> {
-  await sql.query('UPDATE owner SET password = $3 WHERE id = $1 AND password = $2', [ownerId, from, to]);
+/** Replaces a stored hash by a stronger one of the same password; the caller holds the owner's lock. */
+export async function replaceHash(sql: Sql, ownerId: number, password: string): Promise<void> {
+  await sql.query('UPDATE owner SET password = $2 WHERE id = $1', [ownerId, password]);
 }
 
 /** Changes what an owner states; absent members do not change. */
@@ -122,6 +114,38 @@ export async function updateProfile(
 /** Marks the address of an owner as confirmed. */
 export async function setEmailVerified(sql: Sql, ownerId: number): Promise<void> {
   await sql.query('UPDATE owner SET email_verified = true WHERE id = $1 AND NOT email_verified', [ownerId]);
+}
+
+/** Stores the secret of TOTP, since when it is on, and the step of the last accepted code. */
+export async function setTotp(
+  sql: Sql,
+  owner: Pick<OwnerCredentials, 'ownerId' | 'totpSecret' | 'totpEnabledAtMs' | 'totpStep'>,
+): Promise<void> {
+  await sql.query(
+    'UPDATE owner SET totp_secret = $2, totp_enabled_at = to_timestamp($3::float8 / 1000), totp_step = $4 WHERE id = $1',
+    [owner.ownerId, owner.totpSecret, owner.totpEnabledAtMs, owner.totpStep],
+  );
+}
+
+const tablesOfOwner = [
+  'passkey',
+  'recovery_code',
+  'owner_oidc',
+  'page_session',
+  'sign_in_step',
+  'one_time_link',
+];
+
+/** Deletes an owner and its rows, and its address where an invitation or the account has it. */
+export async function deleteOwner(
+  sql: Sql,
+  { ownerId, accountId, email }: Pick<Owner, 'ownerId' | 'accountId' | 'email'>,
+): Promise<void> {
+  for (const table of tablesOfOwner) await sql.query(`DELETE FROM ${table} WHERE owner_id = $1`, [ownerId]);
+  const address = [accountId, email];
+  await sql.query('DELETE FROM one_time_link WHERE account_id = $1 AND lower(email) = lower($2)', address);
+  await sql.query('UPDATE account SET email = NULL WHERE id = $1 AND lower(email) = lower($2)', address);
+  await sql.query('DELETE FROM owner WHERE id = $1', [ownerId]);
 }
 
 /** An owner without its credentials. */

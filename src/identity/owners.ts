@@ -3,6 +3,7 @@ import type { Sql } from '../store/sql.ts';
 import { isRecent } from '../time/clock.ts';
 import { parseEmail } from './email.ts';
 import {
+  deleteOwner,
   findOwner,
   findOwnerOfAccount,
   insertOwner,
@@ -15,21 +16,13 @@ import {
   updateProfile,
 } from './owners-sql.ts';
 import { isAcceptablePassword } from './password-hasher.ts';
-import { deletePersonalData, exportPersonalData } from './personal-data.ts';
-import type { Session } from './sessions.ts';
-import { deleteSessionsExcept } from './sessions-sql.ts';
-import {
-  addressOf,
-  countedAttempt,
-  type SignIn,
-  type SignInClient,
-  type SignInOutcome,
-  type SignInParts,
-} from './sign-in.ts';
+import { exportPersonalData } from './personal-data.ts';
+import { recoveryCodesLeft } from './recovery-codes-sql.ts';
+import type { Session, SignInClient } from './sessions.ts';
+import { deleteSessions } from './sessions-sql.ts';
+import type { SignIn, SignInOutcome, SignInParts } from './sign-in.ts';
+import { addressOf, type NotMade, nameOf } from './throttle.ts';
 import { beginTotp, disableTotp, enableTotp, type TotpEnrolment } from './totp.ts';
-import { recoveryCodesLeft } from './totp-sql.ts';
-
-export type { Owner, Preferences } from './owners-sql.ts';
 
 /** After a sign-in, credentials may be changed for this long without the password. */
 const recentMs = 15 * 60_000;
@@ -42,8 +35,16 @@ export type RedeemFault =
   | 'account_has_owner'
   | 'weak_password';
 
-type Counted = Extract<SignInOutcome, { kind: 'throttled' | 'busy' }>;
+/** The outcome of what makes an owner, or sets its password again, and signs it in. */
+export type RedeemOutcome = SignInOutcome | { readonly kind: 'refused'; readonly why: RedeemFault };
 type OwnerSession = Extract<Session, { kind: 'owner' }>;
+
+/** What a new owner states. */
+interface NewOwner {
+  readonly email: string | null;
+  readonly password: string;
+  readonly name: string | null;
+}
 
 /** The acts of owners: joining by a link, password, second factor, profile, personal data. */
 export class Owners {
@@ -59,39 +60,20 @@ export class Owners {
    * Redeems an invitation, which makes an owner, or a reset, which sets the password again and ends
    * every session of the owner. Both sign in. A fault leaves the link unused.
    */
-  async redeem(
-    order: {
-      readonly token: string;
-      readonly password: string;
-      readonly email: string | null;
-      readonly name: string | null;
-    },
-    client: SignInClient,
-  ): Promise<SignInOutcome | { readonly kind: 'refused'; readonly why: RedeemFault }> {
-    const { database, links, hasher } = this.#parts;
-    return countedAttempt(this.#parts, [addressOf(client)], async () => {
+  async redeem(order: NewOwner & { readonly token: string }, client: SignInClient): Promise<RedeemOutcome> {
+    const { links, throttle } = this.#parts;
+    return throttle.attempt([addressOf(client)], async () => {
       const link = await links.read(order.token);
-      if (link === null || (link.purpose !== 'invitation' && link.purpose !== 'reset'))
-        return refused('invalid_link');
-      if (!isAcceptablePassword(order.password)) return refused('weak_password');
-      if (link.purpose === 'invitation' && parseEmail(link.email ?? order.email ?? '') === null)
-        return refused('invalid_email');
-      const password = await hasher.hash(order.password);
-      try {
-        return await database.transaction(async (sql) => {
-          const used = await links.use(sql, order.token, 'invitation', 'reset');
-          if (used === null) return refused('invalid_link');
-          const ownerId =
-            used.ownerId === null
-              ? await this.#insert(sql, { ...order, password, accountId: used.accountId, stated: used.email })
-              : await this.#reset(sql, used.ownerId, password);
-          const owner = ownerId === null ? null : await lockOwner(sql, ownerId);
-          return owner === null ? refused('invalid_link') : this.#signIn.openFor(sql, owner, 'link', client);
-        });
-      } catch (error) {
-        if (isDuplicate(error)) return this.#duplicateOf(link.accountId);
-        throw error;
-      }
+      if (link?.purpose !== 'invitation' && link?.purpose !== 'reset') return refused('invalid_link');
+      const { purpose, accountId } = link;
+      const stated = { ...order, email: link.email ?? order.email };
+      return this.#join(purpose, accountId, stated, client, async (sql, password) => {
+        const used = await links.use(sql, order.token, purpose);
+        if (used === null) return null;
+        return used.ownerId === null
+          ? this.#insert(sql, accountId, { ...stated, password }, link.email !== null)
+          : this.#reset(sql, used.ownerId, password);
+      });
     });
   }
 
@@ -99,27 +81,13 @@ export class Owners {
    * Makes the owner of an account whose session came from an account link; signs it in with a new
    * session.
    */
-  async claim(
-    session: OwnerSession,
-    order: { readonly email: string; readonly password: string; readonly name: string | null },
-    client: SignInClient,
-  ): Promise<SignInOutcome | { readonly kind: 'refused'; readonly why: RedeemFault }> {
-    const { accountId } = session;
-    return countedAttempt(this.#parts, [addressOf(client)], async () => {
-      if (session.via !== 'link' || session.ownerId !== null) return refused('invalid_link');
-      if (!isAcceptablePassword(order.password)) return refused('weak_password');
-      if (parseEmail(order.email) === null) return refused('invalid_email');
-      const password = await this.#parts.hasher.hash(order.password);
-      try {
-        return await this.#parts.database.transaction(async (sql) => {
-          const ownerId = await this.#insert(sql, { ...order, password, accountId, stated: null });
-          const owner = ownerId === null ? null : await lockOwner(sql, ownerId);
-          return owner === null ? refused('invalid_link') : this.#signIn.openFor(sql, owner, 'link', client);
-        });
-      } catch (error) {
-        if (isDuplicate(error)) return this.#duplicateOf(accountId);
-        throw error;
-      }
+  async claim(session: OwnerSession, order: NewOwner, client: SignInClient): Promise<RedeemOutcome> {
+    const { accountId, via, ownerId } = session;
+    return this.#parts.throttle.attempt([addressOf(client)], async () => {
+      if (via !== 'link' || ownerId !== null) return refused('invalid_link');
+      return this.#join('invitation', accountId, order, client, (sql, password) =>
+        this.#insert(sql, accountId, { ...order, password }, false),
+      );
     });
   }
 
@@ -150,18 +118,15 @@ export class Owners {
     session: OwnerSession,
     password: string | null,
     client: SignInClient,
-  ): Promise<'confirmed' | 'confirm' | Counted> {
-    const { database, clock, hasher } = this.#parts;
+  ): Promise<'confirmed' | 'confirm' | NotMade> {
+    const { database, clock, hasher, throttle } = this.#parts;
     if (isRecent(session.createdAtMs, clock.now(), recentMs)) return 'confirmed';
     const owner = session.ownerId === null ? null : await findOwner(database, session.ownerId);
     if (owner?.password == null || password === null) return 'confirm';
-    const subjects = [
-      addressOf(client),
-      { kind: 'name', value: parseEmail(owner.email)?.key ?? owner.email } as const,
-    ];
-    return countedAttempt(this.#parts, subjects, async () => {
+    const subjects = [addressOf(client), nameOf(owner.email)];
+    return throttle.attempt(subjects, async () => {
       if (!(await hasher.verify(password, owner.password))) return 'confirm';
-      await database.transaction((sql) => this.#parts.throttle.succeeded(sql, subjects));
+      await database.transaction((sql) => throttle.succeeded(sql, subjects));
       return 'confirmed';
     });
   }
@@ -176,13 +141,12 @@ export class Owners {
     sessionId: string,
   ): Promise<'done' | 'weak_password' | 'no_such_owner' | 'busy'> {
     if (!isAcceptablePassword(password)) return 'weak_password';
-    const hashed = await countedAttempt(this.#parts, [], () => this.#parts.hasher.hash(password));
+    const { database, hasher, throttle } = this.#parts;
+    const hashed = await throttle.attempt([], () => hasher.hash(password));
     if (typeof hashed !== 'string') return 'busy';
-    return this.#parts.database.transaction(async (sql) => {
-      const owner = await lockOwner(sql, ownerId);
-      if (owner === null) return 'no_such_owner';
-      await setPassword(sql, ownerId, hashed, this.#parts.clock.now());
-      await endSessionsOf(sql, ownerId, sessionId);
+    return database.transaction(async (sql) => {
+      if ((await lockOwner(sql, ownerId)) === null) return 'no_such_owner';
+      await this.#setPassword(sql, ownerId, hashed, sessionId);
       return 'done';
     });
   }
@@ -214,53 +178,69 @@ export class Owners {
 
   /**
    * Deletes an owner and everything that belongs to the person; the account, its ledger and its
-   * keys stay.
+   * keys stay. False when it is gone.
    */
   deleteData(ownerId: number): Promise<boolean> {
-    return this.#parts.database.transaction((sql) => deletePersonalData(sql, ownerId));
-  }
-
-  async #insert(
-    sql: Sql,
-    order: {
-      readonly accountId: number | null;
-      readonly password: string;
-      readonly email: string | null;
-      readonly name: string | null;
-      /** The address that the operator stated, which confirms it. */
-      readonly stated: string | null;
-    },
-  ): Promise<number | null> {
-    const email = parseEmail(order.stated ?? order.email ?? '');
-    if (email === null || order.accountId === null) return null;
-    return insertOwner(sql, {
-      accountId: order.accountId,
-      email,
-      emailVerified: order.stated !== null,
-      name: order.name,
-      password: order.password,
-      createdAtMs: this.#parts.clock.now(),
+    return this.#parts.database.transaction(async (sql) => {
+      const owner = await lockOwner(sql, ownerId);
+      if (owner !== null) await deleteOwner(sql, owner);
+      return owner !== null;
     });
   }
 
-  /** Why an owner could not be stored: the account has one, or its address does. */
-  async #duplicateOf(accountId: number | null) {
-    const owner = accountId === null ? null : await this.ofAccount(accountId);
-    return refused(owner === null ? 'email_taken' : 'account_has_owner');
+  /**
+   * Signs in the owner that `own` makes, or whose password it sets, with the hash of the stated
+   * password. A fault leaves everything as it was.
+   */
+  async #join(
+    purpose: 'invitation' | 'reset',
+    accountId: number | null,
+    { email, password }: NewOwner,
+    client: SignInClient,
+    own: (sql: Sql, password: string) => Promise<number | null>,
+  ): Promise<RedeemOutcome> {
+    if (!isAcceptablePassword(password)) return refused('weak_password');
+    if (purpose === 'invitation' && parseEmail(email ?? '') === null) return refused('invalid_email');
+    const { database, hasher } = this.#parts;
+    const hashed = await hasher.hash(password);
+    try {
+      return await database.transaction(async (sql) => {
+        const ownerId = await own(sql, hashed);
+        const owner = ownerId === null ? null : await lockOwner(sql, ownerId);
+        return owner === null ? refused('invalid_link') : this.#signIn.open(sql, owner, 'link', client);
+      });
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+      const owner = accountId === null ? null : await this.ofAccount(accountId);
+      return refused(owner === null ? 'email_taken' : 'account_has_owner');
+    }
+  }
+
+  /** `emailVerified`: the operator stated the address, which confirms it. */
+  async #insert(
+    sql: Sql,
+    accountId: number | null,
+    { email: text, name, password }: NewOwner,
+    emailVerified: boolean,
+  ): Promise<number | null> {
+    const email = parseEmail(text ?? '');
+    if (email === null || accountId === null) return null;
+    const createdAtMs = this.#parts.clock.now();
+    return insertOwner(sql, { accountId, email, emailVerified, name, password, createdAtMs });
   }
 
   async #reset(sql: Sql, ownerId: number, password: string): Promise<number | null> {
     if ((await lockOwner(sql, ownerId)) === null) return null;
-    await setPassword(sql, ownerId, password, this.#parts.clock.now());
     await setEmailVerified(sql, ownerId);
-    await endSessionsOf(sql, ownerId, null);
+    await this.#setPassword(sql, ownerId, password, null);
     return ownerId;
   }
-}
 
-/** Ends the sessions of an owner, but not those of its account that have no owner. */
-async function endSessionsOf(sql: Sql, ownerId: number, keptId: string | null): Promise<void> {
-  await deleteSessionsExcept(sql, { kind: 'one-owner', ownerId }, keptId);
+  /** Ends the sessions of the owner but one, and not those of its account that have no owner. */
+  async #setPassword(sql: Sql, ownerId: number, password: string, keptId: string | null): Promise<void> {
+    await setPassword(sql, ownerId, password, this.#parts.clock.now());
+    await deleteSessions(sql, { kind: 'one-owner', ownerId }, { except: keptId });
+  }
 }
 
 function refused(why: RedeemFault): { readonly kind: 'refused'; readonly why: RedeemFault } {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { reachableUrl } from '../http/urls.ts';
-import type { NewLink } from './links.ts';
+import type { NewLink } from './links-sql.ts';
 
 /** The origins at which browsers reach the pages. */
 export interface PageOrigins {

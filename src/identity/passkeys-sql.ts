@@ -16,8 +16,6 @@ const passkeys = recordOf({
 
 /** A passkey as stored. */
 export type Passkey = RowOf<typeof passkeys>;
-/** A passkey of an owner, for its list. */
-export type PasskeyRow = Pick<Passkey, 'passkeyId' | 'name' | 'createdAtMs' | 'lastUsedAtMs'>;
 
 /** Stores a passkey; a second one with the credential is a duplicate. */
 export async function insertPasskey(

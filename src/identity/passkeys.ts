@@ -15,11 +15,8 @@ import {
   insertPasskey,
   listPasskeys,
   type Passkey,
-  type PasskeyRow,
 } from './passkeys-sql.ts';
 import { beginStep, endStep } from './steps-sql.ts';
-
-export type { PasskeyRow } from './passkeys-sql.ts';
 
 /**
  * EdDSA, ES256, RS256: what authenticators have. Without the list the library probes algorithms
@@ -87,14 +84,7 @@ export class Passkeys {
       })),
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     });
-    const step = await this.#database.transaction((sql) =>
-      beginStep(
-        sql,
-        { kind: 'passkey-registration', ownerId, data: { challenge: options.challenge } },
-        this.#clock.now(),
-      ),
-    );
-    return { step, options };
+    return this.#begin('passkey-registration', ownerId, options);
   }
 
   /** Adds the passkey that a browser made; null when the response is not to the challenge. */
@@ -102,11 +92,8 @@ export class Passkeys {
     ownerId: number,
     site: PasskeySite,
     reply: { readonly step: string; readonly name: string; readonly response: RegistrationResponseJSON },
-  ): Promise<PasskeyRow | null> {
-    const nowMs = this.#clock.now();
-    const step = await this.#database.transaction((sql) =>
-      endStep<{ challenge: string }>(sql, 'passkey-registration', reply.step, nowMs),
-    );
+  ): Promise<Passkey | null> {
+    const step = await this.#end('passkey-registration', reply.step);
     if (step === null || step.ownerId !== ownerId) return null;
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
     const verified = await verifyRegistrationResponse({
@@ -129,7 +116,7 @@ export class Passkeys {
           signCount: credential.counter,
           transports: credential.transports ?? [],
           name: reply.name,
-          createdAtMs: nowMs,
+          createdAtMs: this.#clock.now(),
         }),
       );
     } catch (error) {
@@ -142,14 +129,7 @@ export class Passkeys {
   async beginSignIn(site: PasskeySite): Promise<PasskeyChallenge<PublicKeyCredentialRequestOptionsJSON>> {
     const { generateAuthenticationOptions } = await import('@simplewebauthn/server');
     const options = await generateAuthenticationOptions({ rpID: site.host, userVerification: 'required' });
-    const step = await this.#database.transaction((sql) =>
-      beginStep(
-        sql,
-        { kind: 'passkey', ownerId: null, data: { challenge: options.challenge } },
-        this.#clock.now(),
-      ),
-    );
-    return { step, options };
+    return this.#begin('passkey', null, options);
   }
 
   /**
@@ -160,10 +140,7 @@ export class Passkeys {
     site: PasskeySite,
     reply: { readonly step: string; readonly response: AuthenticationResponseJSON },
   ): Promise<OwnerCredentials | null> {
-    const nowMs = this.#clock.now();
-    const step = await this.#database.transaction((sql) =>
-      endStep<{ challenge: string }>(sql, 'passkey', reply.step, nowMs),
-    );
+    const step = await this.#end('passkey', reply.step);
     if (step === null) return null;
     const passkey = await findPasskey(this.#database, Buffer.from(reply.response.id, 'base64url'));
     if (passkey === null) return null;
@@ -183,22 +160,34 @@ export class Passkeys {
     }).catch(() => null);
     if (verified?.verified !== true) return null;
     const isCounted = await this.#database.transaction((sql) =>
-      countUse(sql, passkey, verified.authenticationInfo.newCounter, nowMs),
+      countUse(sql, passkey, verified.authenticationInfo.newCounter, this.#clock.now()),
     );
     return isCounted ? findOwner(this.#database, passkey.ownerId) : null;
   }
 
   /** The passkeys of an owner, oldest first. */
-  async list(ownerId: number): Promise<readonly PasskeyRow[]> {
-    return (await listPasskeys(this.#database, ownerId)).map(rowOf);
+  list(ownerId: number): Promise<readonly Passkey[]> {
+    return listPasskeys(this.#database, ownerId);
   }
 
   /** Removes a passkey of an owner; false when it has none with this id. */
   remove(ownerId: number, passkeyId: number): Promise<boolean> {
     return this.#database.transaction((sql) => deletePasskey(sql, ownerId, passkeyId));
   }
-}
 
-function rowOf({ passkeyId, name, createdAtMs, lastUsedAtMs }: Passkey): PasskeyRow {
-  return { passkeyId, name, createdAtMs, lastUsedAtMs };
+  async #begin<Options extends { readonly challenge: string }>(
+    kind: 'passkey' | 'passkey-registration',
+    ownerId: number | null,
+    options: Options,
+  ): Promise<PasskeyChallenge<Options>> {
+    const begun = { kind, ownerId, data: { challenge: options.challenge } };
+    const step = await this.#database.transaction((sql) => beginStep(sql, begun, this.#clock.now()));
+    return { step, options };
+  }
+
+  #end(kind: 'passkey' | 'passkey-registration', token: string) {
+    return this.#database.transaction((sql) =>
+      endStep<{ readonly challenge: string }>(sql, kind, token, this.#clock.now()),
+    );
+  }
 }

@@ -1,7 +1,9 @@
 import type { Sql } from '../store/sql.ts';
 import { isoOf } from '../time/clock.ts';
-import { findOwner, lockOwner } from './owners-sql.ts';
-import { deleteRowsOfOwner, readRowsOfOwner } from './personal-data-sql.ts';
+import { listOidcIdentities } from './oidc-sql.ts';
+import { findOwner } from './owners-sql.ts';
+import { listPasskeys } from './passkeys-sql.ts';
+import { listSessions } from './sessions-sql.ts';
 
 /**
  * Everything that is stored about an owner, as JSON for the person. Hashes and secrets are not in
@@ -10,7 +12,9 @@ import { deleteRowsOfOwner, readRowsOfOwner } from './personal-data-sql.ts';
 export async function exportPersonalData(sql: Sql, ownerId: number): Promise<object | null> {
   const owner = await findOwner(sql, ownerId);
   if (owner === null) return null;
-  const { passkeys, sessions, identities } = await readRowsOfOwner(sql, ownerId);
+  const passkeys = await listPasskeys(sql, ownerId);
+  const sessions = await listSessions(sql, { kind: 'one-owner', ownerId });
+  const identities = await listOidcIdentities(sql, ownerId);
   return {
     owner: {
       id: owner.ownerId,
@@ -23,32 +27,24 @@ export async function exportPersonalData(sql: Sql, ownerId: number): Promise<obj
       preferences: owner.preferences,
       created_at: isoOf(owner.createdAtMs),
     },
-    passkeys: passkeys.map(({ name, created_at, last_used_at }) => ({
+    passkeys: passkeys.map(({ name, createdAtMs, lastUsedAtMs }) => ({
       name,
-      created_at: isoOf(created_at),
-      last_used_at: isoOrNull(last_used_at),
+      created_at: isoOf(createdAtMs),
+      last_used_at: isoOrNull(lastUsedAtMs),
     })),
-    sessions: sessions.map(({ created_at, last_seen_at, ...session }) => ({
-      ...session,
-      created_at: isoOf(created_at),
-      last_seen_at: isoOf(last_seen_at),
+    sessions: sessions.map(({ via, address, userAgent, createdAtMs, lastSeenAtMs }) => ({
+      via,
+      address,
+      user_agent: userAgent,
+      created_at: isoOf(createdAtMs),
+      last_seen_at: isoOf(lastSeenAtMs),
     })),
-    openid_identities: identities.map(({ created_at, ...identity }) => ({
-      ...identity,
-      created_at: isoOf(created_at),
+    openid_identities: identities.map(({ issuer, subject, createdAtMs }) => ({
+      issuer,
+      subject,
+      created_at: isoOf(createdAtMs),
     })),
   };
-}
-
-/**
- * Deletes an owner and all that belongs to the person; false when there is none. Where the contact
- * address of the account is the owner's, it is deleted too.
- */
-export async function deletePersonalData(sql: Sql, ownerId: number): Promise<boolean> {
-  const owner = await lockOwner(sql, ownerId);
-  if (owner === null) return false;
-  await deleteRowsOfOwner(sql, owner);
-  return true;
 }
 
 function isoOrNull(atMs: number | null): string | null {

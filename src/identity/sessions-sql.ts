@@ -2,18 +2,16 @@ import { column, nullable, number, type RowOf, recordOf } from '../store/record.
 import type { Sql } from '../store/sql.ts';
 import type { OperatorRole } from './audit.ts';
 
+/** A session that makes no request for so long ends. */
+export const sessionIdleMs = 12 * 3_600_000;
+
 /** How a session began. */
 export type SignInWay = 'password' | 'passkey' | 'oidc' | 'link' | 'key';
 
-/** Whose session it is. */
+/** Whose session it is: of an account, with its owner or the key that opens it, or of an operator. */
 export type SessionOwner =
-  | {
-      readonly kind: 'owner';
-      readonly accountId: number;
-      readonly ownerId: number | null;
-      readonly keyId?: number;
-    }
-  | { readonly kind: 'operator'; readonly operatorId: number };
+  | { readonly accountId: number; readonly ownerId: number | null; readonly keyId?: number }
+  | { readonly operatorId: number };
 
 /** A key that is no longer accepted, its account's suspension included, ends the sessions that it opened. */
 const sessions = recordOf({
@@ -68,28 +66,23 @@ const maxListed = 10_000;
 /** Stores a session and returns its id. */
 export async function insertSession(
   sql: Sql,
-  session: {
+  session: Pick<SessionRow, 'via' | 'address' | 'userAgent' | 'createdAtMs' | 'expiresAtMs'> & {
     readonly hash: Buffer;
     readonly owner: SessionOwner;
-    readonly via: SignInWay;
-    readonly address: string;
-    readonly userAgent: string;
-    readonly createdAtMs: number;
-    readonly expiresAtMs: number;
   },
 ): Promise<string> {
   const { owner } = session;
-  const isOwner = owner.kind === 'owner';
+  const whose =
+    'operatorId' in owner
+      ? [null, null, null, owner.operatorId]
+      : [owner.accountId, owner.ownerId, owner.keyId ?? null, null];
   const [row] = await sql.query<{ id: bigint }>(
     `INSERT INTO page_session (token_hash, account_id, owner_id, key_id, operator_id, via, address, user_agent, created_at, last_seen_at, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, to_timestamp($9::float8 / 1000), to_timestamp($9::float8 / 1000), to_timestamp($10::float8 / 1000))
      RETURNING id`,
     [
       session.hash,
-      isOwner ? owner.accountId : null,
-      isOwner ? owner.ownerId : null,
-      isOwner ? (owner.keyId ?? null) : null,
-      isOwner ? null : owner.operatorId,
+      ...whose,
       session.via,
       session.address,
       session.userAgent,
@@ -130,45 +123,37 @@ export async function touchSession(
   );
 }
 
-/** Deletes a session, by its token or by its id within a scope; false when there is none. */
-export async function deleteSession(
-  sql: Sql,
-  which: { readonly hash: Buffer } | { readonly id: string; readonly scope: SessionScope },
-): Promise<boolean> {
-  if ('hash' in which) {
-    return (
-      (await sql.query('DELETE FROM page_session WHERE token_hash = $1 RETURNING id', [which.hash])).length >
-      0
-    );
-  }
-  const { condition, values } = within(which.scope, 2);
-  const rows = await sql.query(
-    `DELETE FROM page_session s WHERE id = $1::bigint AND ${condition} RETURNING id`,
-    [which.id, ...values],
-  );
-  return rows.length > 0;
+/** Deletes the session with this token, if there is one. */
+export async function deleteSessionByHash(sql: Sql, hash: Buffer): Promise<void> {
+  await sql.query('DELETE FROM page_session WHERE token_hash = $1', [hash]);
 }
 
-/** Deletes every session of a scope but one; returns how many. */
-export async function deleteSessionsExcept(
+/** Deletes one session of a scope, or all but one; returns how many. */
+export async function deleteSessions(
   sql: Sql,
   scope: SessionScope,
-  keptId: string | null,
+  which: { readonly only: string } | { readonly except: string | null },
 ): Promise<number> {
   const { condition, values } = within(scope, 2);
+  const [comparison, id] = 'only' in which ? ['=', which.only] : ['IS DISTINCT FROM', which.except];
   const rows = await sql.query(
-    `DELETE FROM page_session s WHERE id IS DISTINCT FROM $1::bigint AND ${condition} RETURNING id`,
-    [keptId, ...values],
+    `DELETE FROM page_session s WHERE id ${comparison} $1::bigint AND ${condition} RETURNING id`,
+    [id, ...values],
   );
   return rows.length;
 }
 
-/** Deletes the sessions that expired, or were last used before an instant. */
-export async function deleteExpiredSessions(sql: Sql, nowMs: number, idleSinceMs: number): Promise<void> {
-  await sql.query(
-    `DELETE FROM page_session WHERE expires_at <= to_timestamp($1::float8 / 1000) OR last_seen_at <= to_timestamp($2::float8 / 1000)`,
-    [nowMs, idleSinceMs],
-  );
+/** Deletes expired sessions, links, steps and windows of attempts. */
+export async function pruneExpired(sql: Sql, nowMs: number): Promise<void> {
+  const ends = [
+    ['page_session', 'expires_at', nowMs],
+    ['page_session', 'last_seen_at', nowMs - sessionIdleMs],
+    ['one_time_link', 'expires_at', nowMs],
+    ['sign_in_step', 'expires_at', nowMs],
+    ['sign_in_attempt', 'window_ends_at', nowMs],
+  ] as const;
+  for (const [table, column, endMs] of ends)
+    await sql.query(`DELETE FROM ${table} WHERE ${column} <= to_timestamp($1::float8 / 1000)`, [endMs]);
 }
 
 /** The condition of a scope, with its parameters from `$first` on. */

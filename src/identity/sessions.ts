@@ -1,11 +1,11 @@
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import { type Clock, isRecent } from '../time/clock.ts';
-import type { OperatorRole } from './audit.ts';
+import type { Actor, OperatorRole } from './audit.ts';
+import { recordAct } from './audit-sql.ts';
 import {
-  deleteExpiredSessions,
-  deleteSession,
-  deleteSessionsExcept,
+  deleteSessionByHash,
+  deleteSessions,
   findSessionByHash,
   insertSession,
   listSessions,
@@ -13,25 +13,27 @@ import {
   type SessionRow,
   type SessionScope,
   type SignInWay,
+  sessionIdleMs,
   touchSession,
 } from './sessions-sql.ts';
 import { hashOfToken, newToken } from './tokens.ts';
 
-export type { SessionOwner, SessionRow, SessionScope, SignInWay } from './sessions-sql.ts';
-
 const hourMs = 3_600_000;
-/** A session that makes no request for so long ends. */
-export const sessionIdleMs = 12 * hourMs;
 /** A session is written at most this often, however many requests it makes. */
 const touchEveryMs = 60_000;
 
 /** How long a session lasts at most. */
 const maxAgeMs = { owner: 7 * 24 * hourMs, key: 12 * hourMs, operator: 24 * hourMs } as const;
 
-/** Where a session began, for the list of sessions. */
-export interface ClientInfo {
+/** The browser that signs in. */
+export interface SignInClient {
+  /** For the list of sessions, as the user agent. */
   readonly address: string;
   readonly userAgent: string;
+  /** The session token that it has now. */
+  readonly earlierToken: string | null;
+  /** What the limit of attempts counts: the address, or the network of an IPv6 address. */
+  readonly limitedAs: string;
 }
 
 /** A valid session. */
@@ -77,20 +79,20 @@ export class Sessions {
   async open(
     sql: Sql,
     owner: SessionOwner,
-    how: { readonly via: SignInWay; readonly client: ClientInfo; readonly earlierToken: string | null },
+    via: SignInWay,
+    { address, userAgent, earlierToken }: SignInClient,
   ): Promise<OpenedSession> {
     const nowMs = this.#clock.now();
-    const earlier = how.earlierToken === null ? null : hashOfToken(how.earlierToken);
-    if (earlier !== null) await deleteSession(sql, { hash: earlier });
-    const age =
-      owner.kind === 'operator' ? maxAgeMs.operator : how.via === 'key' ? maxAgeMs.key : maxAgeMs.owner;
+    const earlier = earlierToken === null ? null : hashOfToken(earlierToken);
+    if (earlier !== null) await deleteSessionByHash(sql, earlier);
+    const age = 'operatorId' in owner ? maxAgeMs.operator : via === 'key' ? maxAgeMs.key : maxAgeMs.owner;
     const { token, hash } = newToken();
     const sessionId = await insertSession(sql, {
       hash,
       owner,
-      via: how.via,
-      address: how.client.address.slice(0, 100),
-      userAgent: how.client.userAgent.slice(0, 500),
+      via,
+      address: address.slice(0, 100),
+      userAgent: userAgent.slice(0, 500),
       createdAtMs: nowMs,
       expiresAtMs: nowMs + age,
     });
@@ -122,27 +124,27 @@ export class Sessions {
 
   /**
    * Ends a session of the scope; false when there is none with this id, or it belongs to others.
+   * That an operator ended one of others is in the audit log.
    */
-  revoke(sessionId: string, scope: SessionScope): Promise<boolean> {
-    if (!/^\d{1,18}$/.test(sessionId)) return Promise.resolve(false);
-    return this.#database.transaction((sql) => deleteSession(sql, { id: sessionId, scope }));
+  async revoke(sessionId: string, scope: SessionScope, operator: Actor | null = null): Promise<boolean> {
+    if (!/^\d{1,18}$/.test(sessionId)) return false;
+    return this.#database.transaction(async (sql) => {
+      const isEnded = (await deleteSessions(sql, scope, { only: sessionId })) > 0;
+      const act = { act: 'session.revoke', subject: `session ${sessionId}` };
+      if (isEnded && operator !== null) await recordAct(sql, operator, act, this.#clock.now());
+      return isEnded;
+    });
   }
 
   /** Ends every session of the scope but one; returns how many. */
   revokeOthers(scope: SessionScope, keptId: string | null): Promise<number> {
-    return this.#database.transaction((sql) => deleteSessionsExcept(sql, scope, keptId));
+    return this.#database.transaction((sql) => deleteSessions(sql, scope, { except: keptId }));
   }
 
   /** Ends the session of a token, if it is one. */
   async signOut(token: string): Promise<void> {
     const hash = hashOfToken(token);
-    if (hash !== null) await this.#database.transaction((sql) => deleteSession(sql, { hash }));
-  }
-
-  /** Deletes what has expired. */
-  prune(sql: Sql): Promise<void> {
-    const nowMs = this.#clock.now();
-    return deleteExpiredSessions(sql, nowMs, nowMs - sessionIdleMs);
+    if (hash !== null) await this.#database.transaction((sql) => deleteSessionByHash(sql, hash));
   }
 }
 

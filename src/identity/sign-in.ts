@@ -4,20 +4,14 @@ import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { parseEmail } from './email.ts';
 import type { OneTimeLinks } from './links.ts';
-import { findOwnerByEmail, lockOwner, type OwnerCredentials, replaceHash } from './owners-sql.ts';
+import { findOwnerByEmail, lockOwner, replaceHash } from './owners-sql.ts';
 import type { PasskeySite, Passkeys } from './passkeys.ts';
-import { HasherBusy, type PasswordHasher } from './password-hasher.ts';
-import type { ClientInfo, OpenedSession, SessionOwner, Sessions, SignInWay } from './sessions.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import type { OpenedSession, Sessions, SignInClient } from './sessions.ts';
+import type { SessionOwner, SignInWay } from './sessions-sql.ts';
 import { beginStep, endStep, tryStep } from './steps-sql.ts';
-import type { AttemptSubject, SignInThrottle } from './throttle.ts';
+import { type AttemptSubject, addressOf, type NotMade, nameOf, type SignInThrottle } from './throttle.ts';
 import { acceptCode } from './totp.ts';
-
-/** Who tries to sign in: the browser, and the session token that it has now. */
-export interface SignInClient extends ClientInfo {
-  readonly earlierToken: string | null;
-  /** What the limit of attempts counts: the address, or the network of an IPv6 address. */
-  readonly limitedAs: string;
-}
 
 /**
  * The outcome of an attempt. `failed` does not state why: a wrong password and an unknown name get
@@ -27,8 +21,7 @@ export type SignInOutcome =
   | { readonly kind: 'session'; readonly session: OpenedSession }
   | { readonly kind: 'totp'; readonly step: string }
   | { readonly kind: 'failed' }
-  | { readonly kind: 'throttled'; readonly retryAfterSec: number }
-  | { readonly kind: 'busy' };
+  | NotMade;
 
 const failed: SignInOutcome = { kind: 'failed' };
 
@@ -59,30 +52,27 @@ export class SignIn {
     attempt: { readonly email: string; readonly password: string },
     client: SignInClient,
   ): Promise<SignInOutcome> {
-    const { database, clock, hasher } = this.#parts;
-    const email = parseEmail(attempt.email);
-    const subjects = [
-      addressOf(client),
-      { kind: 'name', value: email?.key ?? attempt.email.slice(0, 320) } as const,
-    ];
-    return this.#counted(subjects, async () => {
+    const { database, clock, hasher, throttle } = this.#parts;
+    const subjects = [addressOf(client), nameOf(attempt.email)];
+    return throttle.attempt(subjects, async () => {
+      const email = parseEmail(attempt.email);
       const owner = email === null ? null : await findOwnerByEmail(database, email);
       const stored = owner?.password ?? null;
       const isRight = await hasher.verify(attempt.password, stored);
       if (owner === null || stored === null || !isRight) return failed;
+      const { ownerId } = owner;
       if (owner.totpEnabledAtMs !== null) {
-        const step = await database.transaction((sql) =>
-          beginStep(sql, { kind: 'totp', ownerId: owner.ownerId, data: {} }, clock.now()),
-        );
+        const begun = { kind: 'totp', ownerId, data: {} } as const;
+        const step = await database.transaction((sql) => beginStep(sql, begun, clock.now()));
         return { kind: 'totp', step };
       }
       const stronger = hasher.needsRehash(stored) ? await hasher.hash(attempt.password) : null;
       return database.transaction(async (sql) => {
         // A reset may have changed the password meanwhile.
-        const current = await lockOwner(sql, owner.ownerId);
+        const current = await lockOwner(sql, ownerId);
         if (current?.password !== stored) return failed;
-        if (stronger !== null) await replaceHash(sql, owner.ownerId, stored, stronger);
-        return this.#open(sql, ownerSession(current), { via: 'password', client, subjects });
+        if (stronger !== null) await replaceHash(sql, ownerId, stronger);
+        return this.open(sql, current, 'password', client, subjects);
       });
     });
   }
@@ -93,25 +83,21 @@ export class SignIn {
     client: SignInClient,
   ): Promise<SignInOutcome> {
     const { database, clock, throttle } = this.#parts;
-    return this.#counted([addressOf(client)], async () => {
+    const address = addressOf(client);
+    return throttle.attempt([address], async () => {
       const nowMs = clock.now();
       const begun = await database.transaction((sql) => tryStep(sql, 'totp', attempt.step, nowMs));
       if (begun?.ownerId == null) return failed;
       const { ownerId } = begun;
       const codes: AttemptSubject = { kind: 'code', value: String(ownerId) };
-      const retryAfterSec = await throttle.take([codes], nowMs);
-      if (retryAfterSec !== null) return { kind: 'throttled', retryAfterSec };
-      return database.transaction(async (sql) => {
-        const owner = await lockOwner(sql, ownerId);
-        if (owner === null || !(await acceptCode(sql, owner, attempt.code, nowMs))) return failed;
-        if ((await endStep(sql, 'totp', attempt.step, nowMs)) === null) return failed;
-        const name: AttemptSubject = { kind: 'name', value: parseEmail(owner.email)?.key ?? owner.email };
-        return this.#open(sql, ownerSession(owner), {
-          via: 'password',
-          client,
-          subjects: [addressOf(client), codes, name],
-        });
-      });
+      return throttle.attempt([codes], () =>
+        database.transaction(async (sql) => {
+          const owner = await lockOwner(sql, ownerId);
+          if (owner === null || !(await acceptCode(sql, owner, attempt.code, nowMs))) return failed;
+          if ((await endStep(sql, 'totp', attempt.step, nowMs)) === null) return failed;
+          return this.open(sql, owner, 'password', client, [address, codes, nameOf(owner.email)]);
+        }),
+      );
     });
   }
 
@@ -121,13 +107,11 @@ export class SignIn {
     reply: { readonly step: string; readonly response: AuthenticationResponseJSON },
     client: SignInClient,
   ): Promise<SignInOutcome> {
-    const subjects = [addressOf(client)];
-    return this.#counted(subjects, async () => {
-      const owner = await this.#parts.passkeys.verify(site, reply);
+    const { database, passkeys, throttle } = this.#parts;
+    return throttle.attempt([addressOf(client)], async () => {
+      const owner = await passkeys.verify(site, reply);
       if (owner === null) return failed;
-      return this.#parts.database.transaction((sql) =>
-        this.#open(sql, ownerSession(owner), { via: 'passkey', client, subjects }),
-      );
+      return database.transaction((sql) => this.open(sql, owner, 'passkey', client));
     });
   }
 
@@ -139,18 +123,10 @@ export class SignIn {
     key: { readonly keyId: number; readonly accountId: number } | null,
     client: SignInClient,
   ): Promise<SignInOutcome> {
-    const subjects = [addressOf(client)];
-    return this.#counted(subjects, async () => {
+    const { database, throttle } = this.#parts;
+    return throttle.attempt([addressOf(client)], async () => {
       if (key === null) return failed;
-      const owner: SessionOwner = {
-        kind: 'owner',
-        accountId: key.accountId,
-        ownerId: null,
-        keyId: key.keyId,
-      };
-      return this.#parts.database.transaction((sql) =>
-        this.#open(sql, owner, { via: 'key', client, subjects }),
-      );
+      return database.transaction((sql) => this.open(sql, { ...key, ownerId: null }, 'key', client));
     });
   }
 
@@ -160,11 +136,14 @@ export class SignIn {
     token: string,
     client: SignInClient,
   ): Promise<SignInOutcome> {
-    const subjects = [addressOf(client)];
-    return this.#counted(subjects, () =>
-      this.#parts.database.transaction(async (sql) => {
-        const owner = await this.#ownerOfLink(sql, purpose, token);
-        return owner === null ? failed : this.#open(sql, owner, { via: 'link', client, subjects });
+    const { database, links, throttle } = this.#parts;
+    return throttle.attempt([addressOf(client)], () =>
+      database.transaction(async (sql) => {
+        const link = await links.use(sql, token, purpose);
+        if (link?.accountId != null)
+          return this.open(sql, { accountId: link.accountId, ownerId: null }, 'link', client);
+        if (link?.operatorId != null) return this.open(sql, { operatorId: link.operatorId }, 'link', client);
+        return failed;
       }),
     );
   }
@@ -174,75 +153,18 @@ export class SignIn {
    * request again, or null.
    */
   countBegin({ limitedAs }: SignInClient): Promise<number | null> {
-    const { throttle, clock } = this.#parts;
-    return throttle.take([{ kind: 'begin', value: limitedAs }], clock.now());
+    return this.#parts.throttle.take([{ kind: 'begin', value: limitedAs }]);
   }
 
   /** Opens a session in a transaction, and takes back the attempts that led to it. */
-  async openFor(
-    sql: Sql,
-    owner: OwnerCredentials,
-    via: SignInWay,
-    client: SignInClient,
-  ): Promise<SignInOutcome> {
-    return this.#open(sql, ownerSession(owner), { via, client, subjects: [addressOf(client)] });
-  }
-
-  /** Runs an attempt if its subjects have one left. */
-  async #counted(
-    subjects: readonly AttemptSubject[],
-    attempt: () => Promise<SignInOutcome>,
-  ): Promise<SignInOutcome> {
-    return countedAttempt(this.#parts, subjects, attempt);
-  }
-
-  async #open(
+  async open(
     sql: Sql,
     owner: SessionOwner,
-    how: {
-      readonly via: SignInWay;
-      readonly client: SignInClient;
-      readonly subjects: readonly AttemptSubject[];
-    },
+    via: SignInWay,
+    client: SignInClient,
+    subjects: readonly AttemptSubject[] = [addressOf(client)],
   ): Promise<SignInOutcome> {
-    const { sessions, throttle } = this.#parts;
-    await throttle.succeeded(sql, how.subjects);
-    const { via, client } = how;
-    return {
-      kind: 'session',
-      session: await sessions.open(sql, owner, { via, client, earlierToken: client.earlierToken }),
-    };
+    await this.#parts.throttle.succeeded(sql, subjects);
+    return { kind: 'session', session: await this.#parts.sessions.open(sql, owner, via, client) };
   }
-
-  async #ownerOfLink(sql: Sql, purpose: 'account' | 'console', token: string): Promise<SessionOwner | null> {
-    const link = await this.#parts.links.use(sql, token, purpose);
-    if (link?.accountId != null) return { kind: 'owner', accountId: link.accountId, ownerId: null };
-    if (link?.operatorId != null) return { kind: 'operator', operatorId: link.operatorId };
-    return null;
-  }
-}
-
-/** Counts an attempt, and runs it when its subjects have one left. */
-export async function countedAttempt<T>(
-  { throttle, clock }: Pick<SignInParts, 'throttle' | 'clock'>,
-  subjects: readonly AttemptSubject[],
-  attempt: () => Promise<T>,
-): Promise<T | Extract<SignInOutcome, { kind: 'throttled' | 'busy' }>> {
-  const retryAfterSec = await throttle.take(subjects, clock.now());
-  if (retryAfterSec !== null) return { kind: 'throttled', retryAfterSec };
-  try {
-    return await attempt();
-  } catch (error) {
-    if (error instanceof HasherBusy) return { kind: 'busy' };
-    throw error;
-  }
-}
-
-/** The client's address as the limit counts it. */
-export function addressOf({ limitedAs }: SignInClient): AttemptSubject {
-  return { kind: 'address', value: limitedAs };
-}
-
-function ownerSession({ accountId, ownerId }: OwnerCredentials): SessionOwner {
-  return { kind: 'owner', accountId, ownerId };
 }

@@ -2,15 +2,16 @@ import type { Sql } from '../store/sql.ts';
 import { hashOfToken, newToken } from './tokens.ts';
 
 /** How long a person has for the next step of a sign-in. */
-export const stepValidMs = 10 * 60_000;
+const stepValidMs = 10 * 60_000;
 /** How many codes may be tried in one step. */
 const maxAttempts = 5;
+const isOpen = 'token_hash = $1 AND kind = $2 AND expires_at > to_timestamp($3::float8 / 1000)';
 
 /** What the next step of a sign-in is. */
 export type StepKind = 'totp' | 'passkey' | 'passkey-registration' | 'oidc';
 
 /** A step that was begun. */
-export interface Step<Data> {
+interface Step<Data> {
   readonly ownerId: number | null;
   readonly data: Data;
 }
@@ -30,46 +31,44 @@ export async function beginStep(
 }
 
 /** Ends a step and returns it: a challenge is accepted once. Null when it is unknown or expired. */
-export async function endStep<Data>(
+export function endStep<Data>(
   sql: Sql,
   kind: StepKind,
   token: string,
   nowMs: number,
 ): Promise<Step<Data> | null> {
-  const hash = hashOfToken(token);
-  if (hash === null) return null;
-  const [row] = await sql.query<{ owner_id: bigint | null; data: Data; expires_at: number }>(
-    'DELETE FROM sign_in_step WHERE token_hash = $1 AND kind = $2 RETURNING owner_id, data, expires_at',
-    [hash, kind],
-  );
-  return row === undefined || row.expires_at <= nowMs ? null : stepOf(row);
+  return change(sql, `DELETE FROM sign_in_step WHERE ${isOpen}`, kind, token, nowMs);
 }
 
 /**
  * Counts an attempt at a step and returns it; null when it is unknown or expired, or was tried too
  * often.
  */
-export async function tryStep<Data>(
+export function tryStep<Data>(
   sql: Sql,
+  kind: StepKind,
+  token: string,
+  nowMs: number,
+): Promise<Step<Data> | null> {
+  const text = `UPDATE sign_in_step SET attempts = attempts + 1 WHERE ${isOpen} AND attempts < ${maxAttempts}`;
+  return change(sql, text, kind, token, nowMs);
+}
+
+async function change<Data>(
+  sql: Sql,
+  text: string,
   kind: StepKind,
   token: string,
   nowMs: number,
 ): Promise<Step<Data> | null> {
   const hash = hashOfToken(token);
   if (hash === null) return null;
-  const [row] = await sql.query<{ owner_id: bigint | null; data: Data }>(
-    `UPDATE sign_in_step SET attempts = attempts + 1
-     WHERE token_hash = $1 AND kind = $2 AND attempts < ${maxAttempts} AND expires_at > to_timestamp($3::float8 / 1000) RETURNING owner_id, data`,
-    [hash, kind, nowMs],
-  );
-  return row === undefined ? null : stepOf(row);
-}
-
-/** Deletes what has expired. */
-export async function pruneSteps(sql: Sql, nowMs: number): Promise<void> {
-  await sql.query('DELETE FROM sign_in_step WHERE expires_at <= to_timestamp($1::float8 / 1000)', [nowMs]);
-}
-
-function stepOf<Data>(row: { readonly owner_id: bigint | null; readonly data: Data }): Step<Data> {
-  return { ownerId: row.owner_id === null ? null : Number(row.owner_id), data: row.data };
+  const [row] = await sql.query<{ owner_id: bigint | null; data: Data }>(`${text} RETURNING owner_id, data`, [
+    hash,
+    kind,
+    nowMs,
+  ]);
+  return row === undefined
+    ? null
+    : { ownerId: row.owner_id === null ? null : Number(row.owner_id), data: row.data };
 }

@@ -37,10 +37,3 @@ export async function takeBackAttempt(sql: Sql, subject: Buffer): Promise<void> 
 export async function deleteAttempts(sql: Sql, subject: Buffer): Promise<void> {
   await sql.query('DELETE FROM sign_in_attempt WHERE subject = $1', [subject]);
 }
-
-/** Deletes the windows that have ended. */
-export async function deleteEndedWindows(sql: Sql, nowMs: number): Promise<void> {
-  await sql.query('DELETE FROM sign_in_attempt WHERE window_ends_at <= to_timestamp($1::float8 / 1000)', [
-    nowMs,
-  ]);
-}

@@ -1,7 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
-import { countAttempt, deleteAttempts, deleteEndedWindows, takeBackAttempt } from './throttle-sql.ts';
+import type { Clock } from '../time/clock.ts';
+import { parseEmail } from './email.ts';
+import { HasherBusy } from './password-hasher.ts';
+import type { SignInClient } from './sessions.ts';
+import { countAttempt, deleteAttempts, takeBackAttempt } from './throttle-sql.ts';
 
 /**
  * How many attempts a window has, by what is counted. Counted in the database, so for all nodes
@@ -19,25 +23,54 @@ const rules = {
 } as const;
 
 /** What an attempt counts for. */
-export type AttemptKind = keyof typeof rules;
 export interface AttemptSubject {
-  readonly kind: AttemptKind;
+  readonly kind: keyof typeof rules;
   readonly value: string;
+}
+
+/** An attempt that was not made: too many came before it, or too many passwords are being hashed. */
+export type NotMade =
+  | { readonly kind: 'throttled'; readonly retryAfterSec: number }
+  | { readonly kind: 'busy' };
+
+/** The client's address as the limit counts it. */
+export function addressOf({ limitedAs }: SignInClient): AttemptSubject {
+  return { kind: 'address', value: limitedAs };
+}
+
+/** An e-mail address, whatever its spelling, also one that cannot be one. */
+export function nameOf(email: string): AttemptSubject {
+  return { kind: 'name', value: parseEmail(email)?.key ?? email.slice(0, 320) };
 }
 
 /** Limits how often a sign-in may be tried. */
 export class SignInThrottle {
   readonly #database: Database;
+  readonly #clock: Clock;
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock) {
     this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** Counts an attempt, and makes it when its subjects have one left. */
+  async attempt<T>(subjects: readonly AttemptSubject[], make: () => Promise<T>): Promise<T | NotMade> {
+    const retryAfterSec = await this.take(subjects);
+    if (retryAfterSec !== null) return { kind: 'throttled', retryAfterSec };
+    try {
+      return await make();
+    } catch (error) {
+      if (error instanceof HasherBusy) return { kind: 'busy' };
+      throw error;
+    }
   }
 
   /**
    * Counts an attempt before it is made, so that concurrent ones are counted too. Returns null when
    * it may be made, and otherwise in how many seconds the next may be.
    */
-  async take(subjects: readonly AttemptSubject[], nowMs: number): Promise<number | null> {
+  async take(subjects: readonly AttemptSubject[]): Promise<number | null> {
+    const nowMs = this.#clock.now();
     const waits = await this.#database.transaction(async (sql) => {
       const found: number[] = [];
       // In one order, so that two attempts never wait for each other.
@@ -59,11 +92,6 @@ export class SignInThrottle {
       if (kind === 'address') await takeBackAttempt(sql, subject);
       else await deleteAttempts(sql, subject);
     }
-  }
-
-  /** Deletes the windows that have ended. */
-  async prune(sql: Sql, nowMs: number): Promise<void> {
-    await deleteEndedWindows(sql, nowMs);
   }
 }
 

@@ -1,16 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Sql } from '../store/sql.ts';
-import { lockOwner, type OwnerCredentials } from './owners-sql.ts';
+import { lockOwner, type OwnerCredentials, setTotp } from './owners-sql.ts';
+import { deleteRecoveryCode, replaceRecoveryCodes } from './recovery-codes-sql.ts';
 import { hashToken } from './tokens.ts';
 import { base32, matchingStep, newTotpSecret, totpUri } from './totp-code.ts';
-import {
-  clearTotp,
-  deleteRecoveryCode,
-  replaceRecoveryCodes,
-  storeTotpEnabled,
-  storeTotpSecret,
-  storeTotpStep,
-} from './totp-sql.ts';
 
 const recoveryCodes = 10;
 
@@ -24,9 +17,9 @@ export interface TotpEnrolment {
 export async function beginTotp(sql: Sql, ownerId: number): Promise<TotpEnrolment | null> {
   const owner = await lockOwner(sql, ownerId);
   if (owner === null || owner.totpEnabledAtMs !== null) return null;
-  const secret = newTotpSecret();
-  await storeTotpSecret(sql, ownerId, secret);
-  return { secret: base32(secret), uri: totpUri(secret, { issuer: 'Naru', name: owner.email }) };
+  const totpSecret = newTotpSecret();
+  await setTotp(sql, { ...owner, totpSecret, totpStep: 0 });
+  return { secret: base32(totpSecret), uri: totpUri(totpSecret, { issuer: 'Naru', name: owner.email }) };
 }
 
 /**
@@ -41,9 +34,9 @@ export async function enableTotp(
 ): Promise<readonly string[] | null> {
   const owner = await lockOwner(sql, ownerId);
   if (owner?.totpSecret == null || owner.totpEnabledAtMs !== null) return null;
-  const step = matchingStep(owner.totpSecret, code, nowMs, owner.totpStep);
-  if (step === null) return null;
-  await storeTotpEnabled(sql, ownerId, step, nowMs);
+  const totpStep = matchingStep(owner.totpSecret, code, nowMs, owner.totpStep);
+  if (totpStep === null) return null;
+  await setTotp(sql, { ...owner, totpEnabledAtMs: nowMs, totpStep });
   const codes = Array.from({ length: recoveryCodes }, newRecoveryCode);
   await replaceRecoveryCodes(sql, ownerId, codes.map(recoveryHash));
   return codes;
@@ -51,7 +44,7 @@ export async function enableTotp(
 
 /** Turns TOTP off and deletes its secret and its recovery codes. */
 export async function disableTotp(sql: Sql, ownerId: number): Promise<void> {
-  await clearTotp(sql, ownerId);
+  await setTotp(sql, { ownerId, totpSecret: null, totpEnabledAtMs: null, totpStep: 0 });
   await replaceRecoveryCodes(sql, ownerId, []);
 }
 
@@ -68,12 +61,10 @@ export async function acceptCode(
   const { ownerId, totpSecret } = owner;
   if (totpSecret === null || owner.totpEnabledAtMs === null) return false;
   const typed = code.replace(/[\s-]/g, '');
-  const step = matchingStep(totpSecret, typed, nowMs, owner.totpStep);
-  if (step !== null) {
-    await storeTotpStep(sql, ownerId, step);
-    return true;
-  }
-  return deleteRecoveryCode(sql, ownerId, recoveryHash(typed));
+  const totpStep = matchingStep(totpSecret, typed, nowMs, owner.totpStep);
+  if (totpStep === null) return deleteRecoveryCode(sql, ownerId, recoveryHash(typed));
+  await setTotp(sql, { ...owner, totpStep });
+  return true;
 }
 
 /** 80 random bits as four groups of four characters. */

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../identity/audit.ts';
+import type { AuditRow } from '../identity/audit-sql.ts';
 import { isoOf } from '../time/clock.ts';
 
 /** An act as the command line and the console show it. */
@@ -13,7 +13,7 @@ export function auditEntry(row: AuditRow) {
     account_id: row.accountId,
     subject: row.subject,
     reason: row.reason,
-    before: row.before as Readonly<Record<string, unknown>> | null,
-    after: row.after as Readonly<Record<string, unknown>> | null,
+    before: row.before,
+    after: row.after,
   };
 }

@@ -1,6 +1,6 @@
 import { lockFirstAccounts } from '../accounts/accounts-sql.ts';
 import type { Actor } from '../identity/audit.ts';
-import type { NewLink } from '../identity/links.ts';
+import type { NewLink } from '../identity/links-sql.ts';
 import { krwOfMicro } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import type { OperatorService } from './operator-service.ts';

@@ -1,6 +1,5 @@
-import { insertAccount } from '../accounts/accounts-sql.ts';
 import type { Actor } from '../identity/audit.ts';
-import { createIdentity, type Identity } from '../identity/identity.ts';
+import type { Identity } from '../identity/identity.ts';
 import { krwOfMicro } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import { accountOperations } from './account-operations.ts';
@@ -9,6 +8,7 @@ import { catalogueOperations } from './catalogue-operations.ts';
 import { creditOperations } from './credit-operations.ts';
 import { drainOperations } from './drain-operations.ts';
 import { keyOperations } from './key-operations.ts';
+import { openIdentity } from './open-identity.ts';
 import type { OperationsContext } from './operations-context.ts';
 import { recordOperations } from './record-operations.ts';
 import { settlementOperations } from './settlement-operations.ts';
@@ -53,14 +53,7 @@ export function createOperatorService(
   { close, ...options }: OperatorServiceOptions,
 ): OperatorService {
   const { clock, actor = commandLine } = options;
-  const identity =
-    options.identity ??
-    createIdentity({
-      database,
-      clock,
-      oidc: null,
-      createAccount: (sql, account) => insertAccount(sql, { ...account, createdAtMs: clock.now() }),
-    });
+  const identity = options.identity ?? openIdentity(database, clock, null);
   return {
     ...operationsOf({
       maxKeysPerAccount: Number.POSITIVE_INFINITY,

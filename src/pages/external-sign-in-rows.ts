@@ -6,10 +6,11 @@ import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import { type PasskeySite, passkeySite } from '../identity/passkeys.ts';
 import { maxQueryBytes } from '../wire/shapes/query.ts';
+import { challengeShape, tokenText } from './identity-shapes.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, redirectTo, sessionCookie } from './page-reply.ts';
 import { pageRoute } from './page-route.ts';
-import { assertMayBegin, signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
+import { assertMayBegin, signInClientOf, signInPage } from './sign-in-outcome.ts';
 import type { SignInPageParts } from './sign-in-rows.ts';
 
 /**
@@ -35,7 +36,7 @@ function passkeyOptionsPage(parts: SignInPageParts) {
     area: 'dashboard',
     credential: 'none',
     summary: 'The challenge for a passkey',
-    response: z.strictObject({ step: z.string(), options: z.looseObject({ challenge: z.string() }) }),
+    response: challengeShape,
     handle: async ({ client }) => {
       await assertMayBegin(identity, client);
       const { step, options } = await identity.passkeys.beginSignIn(passkeySiteOf(parts, client));
@@ -45,23 +46,13 @@ function passkeyOptionsPage(parts: SignInPageParts) {
 }
 
 function passkeyPage(parts: SignInPageParts) {
-  const { identity } = parts;
-  return pageRoute({
-    method: 'POST',
+  return signInPage('dashboard', {
     path: '/dashboard/api/sign-in/passkey',
-    area: 'dashboard',
-    credential: 'none',
     summary: 'Sign in with a passkey',
-    body: z.object({ step: z.string().max(200), response: credential }),
-    response: signInShape,
-    handle: async ({ body: { step, response }, client }) => {
+    body: z.object({ step: tokenText, response: credential }),
+    attempt: ({ body: { step, response }, client: browser }, client) => {
       const reply = { step, response: response as unknown as AuthenticationResponseJSON };
-      const attempt = identity.signIn.withPasskey(
-        passkeySiteOf(parts, client),
-        reply,
-        signInClientOf('dashboard', client),
-      );
-      return signInReply('dashboard', client, await attempt);
+      return parts.identity.signIn.withPasskey(passkeySiteOf(parts, browser), reply, client);
     },
   });
 }

@@ -27,5 +27,5 @@ export const registrationShape = z.object({
 /** A challenge of a passkey. */
 export const challengeShape = z.strictObject({
   step: z.string().describe('To be sent back with the response of the browser'),
-  options: z.looseObject({ challenge: z.string() }).describe('For `navigator.credentials.create()`'),
+  options: z.looseObject({ challenge: z.string() }).describe('For `navigator.credentials`'),
 });

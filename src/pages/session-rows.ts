@@ -1,92 +1,137 @@
 import { z } from 'zod';
 import { readAccount } from '../accounts/accounts.ts';
+import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import type { Identity } from '../identity/identity.ts';
+import type { SessionRow } from '../identity/sessions-sql.ts';
 import type { Database } from '../store/database.ts';
+import { isoOf } from '../time/clock.ts';
 import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
 import { pageRoute } from './page-route.ts';
-import { type Area, roles } from './page-session.ts';
+import { type Area, type PageSession, roles } from './page-session.ts';
+import { instant } from './shapes.ts';
 
-/** What the rows of the present session need. */
+/** What the rows of sessions need. */
 export interface SessionPageParts {
   readonly reads: Database;
-  readonly identity: Pick<Identity, 'sessions' | 'owners'>;
+  readonly identity: Identity;
 }
 
-/** `GET` and `DELETE /<area>/api/session`: who is signed in, and signing out. */
-export function sessionPages(area: Area, parts: SessionPageParts) {
-  return area === 'dashboard' ? ownerSessionPages(parts) : operatorSessionPages(parts);
+/** Who is signed in to the dashboard. */
+export function ownerSessionPage({ reads, identity }: SessionPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/session',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'The owner who is signed in',
+    response: z.strictObject({
+      kind: z.literal('owner'),
+      name: z.string().describe('The name of the account'),
+      email: z.string().nullable().describe('Of the owner; null for a session of the account itself'),
+      account_id: z.int(),
+      via: z.string().describe('How the session was opened'),
+    }),
+    handle: async ({ session: { kind, accountId, ownerId, via } }) => {
+      const account = await readAccount(reads, accountId);
+      const owner = ownerId === null ? null : await identity.owners.read(ownerId);
+      return { kind, name: account?.name ?? '', email: owner?.email ?? null, account_id: accountId, via };
+    },
+  });
 }
 
-function ownerSessionPages({ reads, identity }: SessionPageParts) {
+/** Who is signed in to the console. */
+export function operatorSessionPage() {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/session',
+    area: 'console',
+    credential: 'session',
+    summary: 'The operator who is signed in',
+    response: z.strictObject({ kind: z.literal('operator'), name: z.string(), role: z.enum(roles) }),
+    handle: ({ session: { kind, name, role } }) => ({ kind, name, role }),
+  });
+}
+
+const sessionShape = z.strictObject({
+  id: z.string(),
+  via: z.string(),
+  address: z.string(),
+  user_agent: z.string(),
+  created_at: instant,
+  last_seen_at: instant,
+  expires_at: instant,
+  is_current: z.boolean(),
+  is_of_account: z.boolean().describe('Opened by a management key or an account link, not by an owner'),
+});
+const revokedShape = z.strictObject({ revoked: z.int() });
+
+/** Signing out, and the sessions of the owner (U12), with those of its account, or of the operator. */
+export function sessionPages(area: Area, { identity }: SessionPageParts) {
+  const path = `/${area}/api/sessions` as const;
   return [
     pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/session',
-      area: 'dashboard',
+      method: 'DELETE',
+      path: `/${area}/api/session` as const,
+      area,
       credential: 'session',
-      summary: 'The owner who is signed in',
-      response: z.strictObject({
-        kind: z.literal('owner'),
-        name: z.string().describe('The name of the account'),
-        email: z.string().nullable().describe('Of the owner; null for a session of the account itself'),
-        account_id: z.int(),
-        via: z.string().describe('How the session was opened'),
-      }),
-      handle: async ({ session: { accountId, ownerId, via } }) => {
-        const account = await readAccount(reads, accountId);
-        const owner = ownerId === null ? null : await identity.owners.read(ownerId);
-        return {
-          kind: 'owner' as const,
-          name: account?.name ?? '',
-          email: owner?.email ?? null,
-          account_id: accountId,
-          via,
-        };
+      summary: 'Sign out',
+      response: z.strictObject({ signed_out: z.literal(true) }),
+      handle: async ({ client }) => {
+        const token = client.cookie(sessionCookies[area]);
+        if (token !== null) await identity.sessions.signOut(token);
+        const cookies = [sessionCookie(area, null, client.isSecure)];
+        return new PageReply({ body: { signed_out: true }, cookies });
       },
     }),
     pageRoute({
-      method: 'DELETE',
-      path: '/dashboard/api/session',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Sign out',
-      response: signedOutShape,
-      handle: (call) => signedOut('dashboard', identity, call.client),
-    }),
-  ];
-}
-
-function operatorSessionPages({ identity }: SessionPageParts) {
-  return [
-    pageRoute({
       method: 'GET',
-      path: '/console/api/session',
-      area: 'console',
+      path,
+      area,
       credential: 'session',
-      summary: 'The operator who is signed in',
-      response: z.strictObject({ kind: z.literal('operator'), name: z.string(), role: z.enum(roles) }),
-      handle: ({ session: { name, role } }) => ({ kind: 'operator' as const, name, role }),
+      summary: 'The open sessions of the owner, with those of the account itself, or of the operator',
+      response: z.strictObject({ items: z.array(sessionShape) }),
+      handle: async ({ session }) => ({
+        items: (await identity.sessions.list(session)).map((row) => shown(row, session)),
+      }),
     }),
     pageRoute({
       method: 'DELETE',
-      path: '/console/api/session',
-      area: 'console',
+      path: `${path}/{id}`,
+      area,
       credential: 'session',
-      summary: 'Sign out',
-      response: signedOutShape,
-      handle: (call) => signedOut('console', identity, call.client),
+      summary: 'End a session of the list, on every node at once',
+      response: revokedShape,
+      handle: async ({ session, params: { id } }) => {
+        if (!(await identity.sessions.revoke(id, session)))
+          throw refuse('not_found', messages.noSuchSession());
+        return { revoked: 1 };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: `${path}/revoke-others`,
+      area,
+      credential: 'session',
+      summary: 'End every other session of the list',
+      response: revokedShape,
+      handle: async ({ session }) => ({
+        revoked: await identity.sessions.revokeOthers(session, session.sessionId),
+      }),
     }),
   ];
 }
 
-const signedOutShape = z.strictObject({ signed_out: z.literal(true) });
-
-async function signedOut(
-  area: Area,
-  { sessions }: Pick<Identity, 'sessions'>,
-  client: { readonly isSecure: boolean; cookie(name: string): string | null },
-): Promise<PageReply> {
-  const token = client.cookie(sessionCookies[area]);
-  if (token !== null) await sessions.signOut(token);
-  return new PageReply({ body: { signed_out: true }, cookies: [sessionCookie(area, null, client.isSecure)] });
+function shown(row: SessionRow, { sessionId }: PageSession): z.input<typeof sessionShape> {
+  return {
+    id: row.sessionId,
+    via: row.via,
+    address: row.address,
+    user_agent: row.userAgent,
+    created_at: isoOf(row.createdAtMs),
+    last_seen_at: isoOf(row.lastSeenAtMs),
+    expires_at: isoOf(row.expiresAtMs),
+    is_current: row.sessionId === sessionId,
+    is_of_account: row.operator === null && row.ownerId === null,
+  };
 }

@@ -5,10 +5,12 @@ import { pageMessages } from '../errors/page-messages.ts';
 import { type PageFailure, PageRefusal } from '../errors/page-refusal.ts';
 import { limitedAs } from '../http/client-ip.ts';
 import type { Identity } from '../identity/identity.ts';
-import type { RedeemFault } from '../identity/owners.ts';
-import type { SignInClient, SignInOutcome } from '../identity/sign-in.ts';
+import type { RedeemFault, RedeemOutcome } from '../identity/owners.ts';
+import type { SignInClient } from '../identity/sessions.ts';
+import type { SignInOutcome } from '../identity/sign-in.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
+import { type PageCall, pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';
 
 /** What a sign-in leads to: a session, whose cookie comes with the response, or a second step. */
@@ -16,6 +18,33 @@ export const signInShape = z.strictObject({
   state: z.enum(['signed_in', 'code_required']),
   step: z.string().nullable().describe('The token for the second step'),
 });
+
+/** Declares a row that signs in, and so needs no session. */
+export function signInPage<const A extends Area, const P extends `/${A}/api/${string}`, B extends z.ZodType>(
+  area: A,
+  {
+    attempt,
+    ...declared
+  }: {
+    readonly path: P;
+    readonly summary: string;
+    readonly body: B;
+    readonly attempt: (
+      call: PageCall<A, 'none', P, undefined, B>,
+      client: SignInClient,
+    ) => Promise<RedeemOutcome>;
+  },
+) {
+  return pageRoute({
+    ...declared,
+    method: 'POST',
+    area,
+    credential: 'none',
+    response: signInShape,
+    handle: async (call) =>
+      signInReply(area, call.client, await attempt(call, signInClientOf(area, call.client))),
+  });
+}
 
 /** The browser of an attempt, as identity counts it. */
 export function signInClientOf(area: Area, client: PageClient): SignInClient {
@@ -31,11 +60,7 @@ export function signInClientOf(area: Area, client: PageClient): SignInClient {
  * The response to a sign-in. Refuses a failed one: a wrong password and an unknown name look the
  * same.
  */
-export function signInReply(
-  area: Area,
-  client: PageClient,
-  outcome: SignInOutcome | { readonly kind: 'refused'; readonly why: RedeemFault },
-): PageReply {
+export function signInReply(area: Area, client: PageClient, outcome: RedeemOutcome): PageReply {
   switch (outcome.kind) {
     case 'session':
       return new PageReply({

@@ -5,13 +5,14 @@ import { ownRules } from '../accounts/rules.ts';
 import type { Identity } from '../identity/identity.ts';
 import { passkeySite } from '../identity/passkeys.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
+import { emailText, passwordText, personName, tokenText } from './identity-shapes.ts';
 import { pageRoute } from './page-route.ts';
-import type { Area } from './page-session.ts';
 import { instant } from './shapes.ts';
 import {
   assertMayBegin,
   redeemRefusal,
   signInClientOf,
+  signInPage,
   signInReply,
   signInShape,
 } from './sign-in-outcome.ts';
@@ -27,39 +28,24 @@ export interface SignInPageParts {
   readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;
 }
 
-const secret = z.string().min(1).max(1_000);
-const token = z.string().min(1).max(200);
-
-/** The ways into the console: a one-time link. */
-export function consoleSignInPages({ identity }: Pick<SignInPageParts, 'identity'>) {
-  return [
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/sign-in/link',
-      area: 'console',
-      credential: 'none',
-      summary: 'Sign in as an operator with a one-time link',
-      body: z.object({ token }),
-      response: signInShape,
-      handle: async ({ body, client }) =>
-        signInReply(
-          'console',
-          client,
-          await identity.signIn.withLink('console', body.token, signInClientOf('console', client)),
-        ),
-    }),
-  ];
+/** The way into the console: a one-time link. */
+export function consoleSignInPage({ identity }: Pick<SignInPageParts, 'identity'>) {
+  return signInPage('console', {
+    path: '/console/api/sign-in/link',
+    summary: 'Sign in as an operator with a one-time link',
+    body: z.object({ token: tokenText }),
+    attempt: ({ body }, client) => identity.signIn.withLink('console', body.token, client),
+  });
 }
 
 /** The ways into the dashboard: password and code, management key, one-time link, invitation. */
 export function dashboardSignInPages(parts: SignInPageParts) {
   const { identity, clock } = parts;
-  const area: Area = 'dashboard';
   return [
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/sign-in',
-      area,
+      area: 'dashboard',
       credential: 'none',
       summary: 'The sign-in methods of this server',
       response: z.strictObject({
@@ -77,44 +63,30 @@ export function dashboardSignInPages(parts: SignInPageParts) {
         key: true,
       }),
     }),
-    pageRoute({
-      method: 'POST',
+    signInPage('dashboard', {
       path: '/dashboard/api/sign-in/password',
-      area,
-      credential: 'none',
       summary: 'Sign in with an e-mail address and a password',
-      body: z.object({ email: z.string().min(1).max(320), password: secret }),
-      response: signInShape,
-      handle: async ({ body, client }) =>
-        signInReply(area, client, await identity.signIn.withPassword(body, signInClientOf(area, client))),
+      body: z.object({ email: emailText, password: passwordText }),
+      attempt: ({ body }, client) => identity.signIn.withPassword(body, client),
     }),
-    pageRoute({
-      method: 'POST',
+    signInPage('dashboard', {
       path: '/dashboard/api/sign-in/code',
-      area,
-      credential: 'none',
       summary: 'The second step: a code of the app, or a recovery code',
-      body: z.object({ step: token, code: z.string().min(1).max(100) }),
-      response: signInShape,
-      handle: async ({ body, client }) =>
-        signInReply(area, client, await identity.signIn.withCode(body, signInClientOf(area, client))),
+      body: z.object({ step: tokenText, code: z.string().min(1).max(100) }),
+      attempt: ({ body }, client) => identity.signIn.withCode(body, client),
     }),
-    pageRoute({
-      method: 'POST',
+    signInPage('dashboard', {
       path: '/dashboard/api/sign-in/key',
-      area,
-      credential: 'none',
       summary: 'Sign in with a management key, for up to 12 hours',
-      body: z.object({ key: secret }),
-      response: signInShape,
-      handle: async ({ body, client }) => {
+      body: z.object({ key: z.string().min(1).max(1_000) }),
+      attempt: async ({ body }, client) => {
         const row = await parts.readKey(hashKey(body.key.trim()));
         const key =
           row !== null && maySignIn(row, clock.now()) ? { keyId: row.id, accountId: row.accountId } : null;
-        return signInReply(area, client, await identity.signIn.withKey(key, signInClientOf(area, client)));
+        return identity.signIn.withKey(key, client);
       },
     }),
-    ...linkPages(parts),
+    ...linkPages(identity),
   ];
 }
 
@@ -123,95 +95,57 @@ function maySignIn(row: KeyRow, nowMs: number): boolean {
   return row.kind === 'management' && !ownRules.some((rule) => rule.applies({ row, nowMs }));
 }
 
-const newOwner = {
-  email: z.string().min(1).max(320),
-  password: secret,
-  name: z.string().max(200).nullable(),
-};
-
 /** One-time links: the token comes in a body, so that no log has it. */
-function linkPages(parts: SignInPageParts) {
-  return [readLinkPage(parts), useLinkPage(parts), redeemLinkPage(parts), claimPage(parts)];
-}
-
-function readLinkPage({ identity }: SignInPageParts) {
-  return pageRoute({
-    method: 'POST',
-    path: '/dashboard/api/sign-in/link/read',
-    area: 'dashboard',
-    credential: 'none',
-    summary: 'What a one-time link does, without using it',
-    body: z.object({ token }),
-    response: z.strictObject({
-      purpose: z.enum(['invitation', 'reset', 'account']),
-      email: z.string().nullable().describe('Set by the operator; null: the owner enters it'),
-      expires_at: instant,
+function linkPages(identity: Identity) {
+  return [
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/link/read',
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'What a one-time link does, without using it',
+      body: z.object({ token: tokenText }),
+      response: z.strictObject({
+        purpose: z.enum(['invitation', 'reset', 'account']),
+        email: z.string().nullable().describe('Set by the operator; null: the owner enters it'),
+        expires_at: instant,
+      }),
+      handle: async ({ body, client }) => {
+        await assertMayBegin(identity, client);
+        const link = await identity.links.read(body.token);
+        if (link === null || link.purpose === 'console') throw redeemRefusal('invalid_link');
+        return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };
+      },
     }),
-    handle: async ({ body, client }) => {
-      await assertMayBegin(identity, client);
-      const link = await identity.links.read(body.token);
-      if (link === null || link.purpose === 'console') throw redeemRefusal('invalid_link');
-      return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };
-    },
-  });
-}
-
-function useLinkPage({ identity }: SignInPageParts) {
-  return pageRoute({
-    method: 'POST',
-    path: '/dashboard/api/sign-in/link',
-    area: 'dashboard',
-    credential: 'none',
-    summary: 'Sign in with the one-time link of an account',
-    body: z.object({ token }),
-    response: signInShape,
-    handle: async ({ body, client }) =>
-      signInReply(
-        'dashboard',
-        client,
-        await identity.signIn.withLink('account', body.token, signInClientOf('dashboard', client)),
-      ),
-  });
-}
-
-function redeemLinkPage({ identity }: SignInPageParts) {
-  return pageRoute({
-    method: 'POST',
-    path: '/dashboard/api/sign-in/link/redeem',
-    area: 'dashboard',
-    credential: 'none',
-    summary: 'Accept an invitation or reset the password; signs in',
-    body: z.object({
-      token,
-      password: secret,
-      email: newOwner.email.nullable().optional(),
-      name: newOwner.name.optional(),
+    signInPage('dashboard', {
+      path: '/dashboard/api/sign-in/link',
+      summary: 'Sign in with the one-time link of an account',
+      body: z.object({ token: tokenText }),
+      attempt: ({ body }, client) => identity.signIn.withLink('account', body.token, client),
     }),
-    response: signInShape,
-    handle: async ({ body, client }) => {
-      const order = { ...body, email: body.email ?? null, name: body.name ?? null };
-      return signInReply(
-        'dashboard',
-        client,
-        await identity.owners.redeem(order, signInClientOf('dashboard', client)),
-      );
-    },
-  });
-}
-
-function claimPage({ identity }: SignInPageParts) {
-  return pageRoute({
-    method: 'POST',
-    path: '/dashboard/api/sign-in/claim',
-    area: 'dashboard',
-    credential: 'session',
-    summary: 'Make an owner of the account that a one-time link opened; signs in as the owner',
-    body: z.object({ ...newOwner, name: newOwner.name.optional() }),
-    response: signInShape,
-    handle: async ({ body, session, client }) => {
-      const order = { ...body, name: body.name ?? null };
-      const outcome = await identity.owners.claim(session, order, signInClientOf('dashboard', client));
-      return signInReply('dashboard', client, outcome);
-    },
-  });
+    signInPage('dashboard', {
+      path: '/dashboard/api/sign-in/link/redeem',
+      summary: 'Accept an invitation or reset the password; signs in',
+      body: z.object({
+        token: tokenText,
+        password: passwordText,
+        email: emailText.nullable().default(null),
+        name: personName.default(null),
+      }),
+      attempt: ({ body }, client) => identity.owners.redeem(body, client),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/claim',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Make an owner of the account that a one-time link opened; signs in as the owner',
+      body: z.object({ email: emailText, password: passwordText, name: personName.default(null) }),
+      response: signInShape,
+      handle: async ({ body, session, client }) => {
+        const outcome = await identity.owners.claim(session, body, signInClientOf('dashboard', client));
+        return signInReply('dashboard', client, outcome);
+      },
+    }),
+  ];
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { parseEmail } from '../../src/identity/email.ts';
-import type { NewLink } from '../../src/identity/links.ts';
+import type { NewLink } from '../../src/identity/links-sql.ts';
 import { browser, cli, type IdentityWorld, openWorld, password, sha256, tokenOf } from './world.ts';
 
 let world: IdentityWorld;
@@ -254,7 +254,7 @@ test('an address of another account and an unknown account are refused', async (
   await world.owner(await world.account(), 'elsewhere@example.com');
   const accountId = await world.account();
   const email = parseEmail('elsewhere@example.com');
-  assert.equal(await world.identity.links.invite(accountId, email, cli), 'email_of_another_account');
+  assert.equal(await world.identity.links.invite(accountId, email, cli), 'email_taken');
   assert.equal(await world.identity.links.invite(999_999, null, cli), 'no_such_account');
 });
 

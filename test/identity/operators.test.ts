@@ -1,10 +1,10 @@
 /** Operators, their roles, and the audit log. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import type { Actor, AuditRow } from '../../src/identity/audit.ts';
-import { recordAct } from '../../src/identity/audit-sql.ts';
+import type { Actor } from '../../src/identity/audit.ts';
+import { type AuditRow, recordAct } from '../../src/identity/audit-sql.ts';
 import { parseEmail } from '../../src/identity/email.ts';
-import type { Operator } from '../../src/identity/operators.ts';
+import type { Operator } from '../../src/identity/operators-sql.ts';
 import { browser, cli, type IdentityWorld, openWorld, tokenOf } from './world.ts';
 
 let world: IdentityWorld;

@@ -20,10 +20,10 @@ async function signedIn() {
   const accountId = await world.account();
   const { token, ownerId } = await world.owner(accountId, email);
   const again = async () =>
-    world.database.transaction(async (sql) => {
-      const how = { via: 'link', client: browser(), earlierToken: null } as const;
-      return (await world.identity.sessions.open(sql, { kind: 'owner', accountId, ownerId }, how)).token;
-    });
+    world.database.transaction(
+      async (sql) =>
+        (await world.identity.sessions.open(sql, { accountId, ownerId }, 'link', browser())).token,
+    );
   const signIn = async (earlier: string) =>
     tokenOf(await world.identity.signIn.withPassword({ email, password }, browser(undefined, earlier)));
   return { accountId, ownerId, token, again, signIn };
@@ -65,6 +65,18 @@ test('a session that is revoked on one node ends on another at once', async () =
   assert.equal(await world.other.findSession(token), null);
   assert.ok(systemClock.monotonic() - beganMs < 1_000);
   assert.notEqual(await world.other.findSession(second), null);
+});
+
+// security:52
+test('a session that an operator ends and the act are stored together', async () => {
+  const { token } = await signedIn();
+  const id = await sessionIdOf(token);
+  const unknown = { kind: 'operator', operatorId: 1, name: 'x', role: 'owner' as 'admin' } as const;
+  await assert.rejects(world.identity.sessions.revoke(id, { kind: 'all' }, unknown));
+  assert.notEqual(await world.identity.findSession(token), null);
+  assert.equal(await world.identity.sessions.revoke(id, { kind: 'all' }, cli), true);
+  const [act] = await world.identity.readActs({ limit: 1 });
+  assert.deepEqual([act?.act, act?.subject], ['session.revoke', `session ${id}`]);
 });
 
 test('revoking the others keeps the session of the request', async () => {

@@ -8,7 +8,8 @@ import { parseEmail } from '../../src/identity/email.ts';
 import { createIdentity, type Identity } from '../../src/identity/identity.ts';
 import { insertOwner } from '../../src/identity/owners-sql.ts';
 import { PasswordHasher } from '../../src/identity/password-hasher.ts';
-import type { SignInClient, SignInOutcome } from '../../src/identity/sign-in.ts';
+import type { SignInClient } from '../../src/identity/sessions.ts';
+import type { SignInOutcome } from '../../src/identity/sign-in.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { TestClock } from '../harness/test-clock.ts';
@@ -102,8 +103,7 @@ export async function openWorld(oidc: OidcConfig | null = null): Promise<Identit
           password: cheapHash,
           createdAtMs: clock.now(),
         });
-        const how = { via: 'link', client: browser(), earlierToken: null } as const;
-        const { token } = await identity.sessions.open(sql, { kind: 'owner', accountId, ownerId }, how);
+        const { token } = await identity.sessions.open(sql, { accountId, ownerId }, 'link', browser());
         return { token, ownerId };
       });
     },

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import type { Actor } from '../../src/identity/audit.ts';
 import { parseEmail } from '../../src/identity/email.ts';
-import type { NewLink } from '../../src/identity/links.ts';
+import type { NewLink } from '../../src/identity/links-sql.ts';
 import { totpCode, totpStepAt } from '../../src/identity/totp-code.ts';
 import { sessionCookies } from '../../src/pages/page-reply.ts';
 import type { Area } from '../../src/pages/page-session.ts';
@@ -319,18 +319,6 @@ test('an owner session is nothing in the console, nor an operator session in the
   const admin = await consoleSession('areas', 'admin');
   assert.equal((await browser(token, 'console').send('GET', '/audit')).status, 401);
   assert.equal((await browser(admin.token).send('GET', '/sessions')).status, 401);
-});
-
-test('one link that two browsers use at the same time signs in one of them', async () => {
-  await forgetAttempts();
-  const { accountId } = await node.account();
-  const { token } = await invitation(accountId, 'race@example.com');
-  const responses = await Promise.all(
-    [node, other, node, other].map((at) =>
-      browser(null, 'dashboard', at).send('POST', '/sign-in/link/redeem', { body: { token, password } }),
-    ),
-  );
-  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 400, 400, 400]);
 });
 
 test('a link leaves once: the repeated change has one effect, no link, and the reason', async () => {

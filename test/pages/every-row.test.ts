@@ -222,10 +222,10 @@ const foreign: Readonly<Record<string, (owner: PageBrowser, other: TestAccount) 
   },
   '/dashboard/api/sessions/{id}': (_owner, { accountId }) =>
     gateway.database.transaction(async (sql) => {
-      const client = { address: '192.0.2.1', userAgent: '' };
-      const how = { via: 'link', client, earlierToken: null } as const;
-      const owner = { kind: 'owner', accountId, ownerId: null } as const;
-      return (await gateway.operator.identity.sessions.open(sql, owner, how)).sessionId;
+      const address = '192.0.2.1';
+      const client = { address, limitedAs: address, userAgent: '', earlierToken: null };
+      const owner = { accountId, ownerId: null };
+      return (await gateway.operator.identity.sessions.open(sql, owner, 'link', client)).sessionId;
     }),
   '/dashboard/api/passkeys/{id}': async () => {
     const [row] = await gateway.database.transaction((sql) =>

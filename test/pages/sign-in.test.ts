@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openIdentity } from '../../src/app/identity.ts';
 import type { Identity } from '../../src/identity/identity.ts';
+import { openIdentity } from '../../src/operations/open-identity.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, type PageResponse } from '../harness/pages.ts';
 
@@ -17,7 +17,7 @@ let account: TestAccount;
 
 before(async () => {
   gateway = await startTestGateway();
-  identity = openIdentity(gateway.database, gateway.clock, gateway.config);
+  identity = openIdentity(gateway.database, gateway.clock, gateway.config.auth.oidc);
   account = await gateway.account();
 });
 after(() => gateway?.close());

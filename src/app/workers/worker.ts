@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { batchedSink } from '../../log/batched-sink.ts';
 import { createLog, describeError, type Log } from '../../log/log.ts';
 import { measureProcess } from '../../metrics/process-metrics.ts';
+import { openIdentity } from '../../operations/open-identity.ts';
 import { lockWorkerDir } from '../../postgres/worker-dir.ts';
 import { statementTimeoutMs } from '../../store/connection.ts';
 import { Database } from '../../store/database.ts';
@@ -10,7 +11,6 @@ import { DatabaseClock } from '../../store/database-clock.ts';
 import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
-import { openIdentity } from '../identity.ts';
 import { openPages } from '../pages.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { Shutdown } from '../shutdown.ts';
@@ -126,7 +126,7 @@ async function serveGateway(
   const database = new Database(address, poolSize, statementTimeoutMs);
   const clock = await DatabaseClock.open(database, systemClock);
   clock.follow(log);
-  const identity = openIdentity(database, clock, config);
+  const identity = openIdentity(database, clock, config.auth.oidc);
   const pages = openPages({ database, clock, log, identity });
   const gateway = await startGateway({
     config,

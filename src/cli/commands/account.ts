@@ -101,7 +101,6 @@ function ownerFault(fault: InviteFault | ReplaceFault, id: number, address: Emai
   switch (fault) {
     case 'no_such_account':
       return noAccount(id);
-    case 'email_of_another_account':
     case 'email_taken':
       return new OperatorError(`${address?.text} is the address of the owner of another account`);
     case 'account_has_owner':

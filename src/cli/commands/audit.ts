@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { type AuditRow, operatorRoles } from '../../identity/audit.ts';
+import { operatorRoles } from '../../identity/audit.ts';
+import type { AuditRow } from '../../identity/audit-sql.ts';
 import { auditEntry } from '../../operations/audit-entry.ts';
 import { accountId, count, instant, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
@@ -32,15 +33,8 @@ export function addAuditCommand(program: Command, cli: CliContext): void {
     .option('--to <instant>', 'only actions before this instant', instant)
     .action((flags: AuditFlags) =>
       withOperatorService(cli, flags, async ({ identity }, output) => {
-        const { lines, account, act, role, from, to } = flags;
-        const acts = await identity.readActs({
-          limit: lines,
-          ...(account === undefined ? {} : { accountId: account }),
-          ...(act === undefined ? {} : { act }),
-          ...(role === undefined ? {} : { role }),
-          ...(from === undefined ? {} : { fromMs: from }),
-          ...(to === undefined ? {} : { toMs: to }),
-        });
+        const { lines: limit, account: accountId, act, role, from: fromMs, to: toMs } = flags;
+        const acts = await identity.readActs({ limit, accountId, act, role, fromMs, toMs });
         await output.table(columns, acts.map(shown), 'none', acts.map(auditEntry));
       }),
     );

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { type OperatorRole, operatorRoles } from '../../identity/audit.ts';
-import type { Operator, OperatorFault } from '../../identity/operators.ts';
+import type { OperatorFault } from '../../identity/operators.ts';
+import type { Operator } from '../../identity/operators-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { operatorName, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';

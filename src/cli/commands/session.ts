@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
-import type { SessionRow } from '../../identity/sessions.ts';
+import type { SessionRow } from '../../identity/sessions-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
@@ -33,9 +33,8 @@ export function addSessionCommands(program: Command, cli: CliContext): void {
     .argument('<id>', 'session id', sessionId)
     .action((id: string, flags: CommonOptions) =>
       withOperatorService(cli, flags, async ({ identity, actor }, output) => {
-        if (!(await identity.sessions.revoke(id, { kind: 'all' })))
+        if (!(await identity.sessions.revoke(id, { kind: 'all' }, actor)))
           throw new OperatorError(`no session ${id}; run naru session list`);
-        await identity.recordAct(actor, { act: 'session.revoke', subject: `session ${id}` });
         await output.one(`session ${id} is revoked`, { session_id: id, revoked: true });
       }),
     );

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { AuditQuery, AuditRow } from '../../identity/audit.ts';
-import { readActNames, readActs } from '../../identity/audit-sql.ts';
+import { type AuditQuery, type AuditRow, readActNames, readActs } from '../../identity/audit-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { auditEntry } from '../../operations/audit-entry.ts';
 import type { Database } from '../../store/database.ts';
@@ -53,8 +52,7 @@ export function auditPages({ reads }: AuditPageParts) {
       query: z.object({ ...filters, cursor: integerText(1).optional() }),
       response: pageOf(actShape),
       handle: async ({ query: { cursor, ...query } }) => {
-        const before = cursor === undefined ? {} : { beforeId: cursor };
-        const rows = await readActs(reads, { ...filterOf(query), ...before, limit: pageSize });
+        const rows = await readActs(reads, { ...filterOf(query), beforeId: cursor, limit: pageSize });
         return {
           items: rows.map(auditEntry),
           next: rows.length < pageSize ? null : String(rows.at(-1)?.id),
@@ -82,7 +80,7 @@ export function auditPages({ reads }: AuditPageParts) {
       handle: ({ query, signal }) => {
         const filter = filterOf(query);
         const read = (after: AuditRow | null, limit: number) =>
-          readActs(reads, { ...filter, ...(after === null ? {} : { beforeId: after.id }), limit });
+          readActs(reads, { ...filter, beforeId: after?.id, limit });
         return csvStream('audit.csv', header, rowsInReads(read, cellsOf, signal));
       },
     }),
@@ -90,15 +88,8 @@ export function auditPages({ reads }: AuditPageParts) {
 }
 
 function filterOf(query: z.output<typeof filterQuery>): Omit<AuditQuery, 'limit'> {
-  const { act, role, operator_id: operatorId, account_id: accountId, from, to } = query;
-  return {
-    ...(act === undefined ? {} : { act }),
-    ...(role === undefined ? {} : { role }),
-    ...(operatorId === undefined ? {} : { operatorId }),
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(from === undefined ? {} : { fromMs: from }),
-    ...(to === undefined ? {} : { toMs: to }),
-  };
+  const { act, role, operator_id: operatorId, account_id: accountId, from: fromMs, to: toMs } = query;
+  return { act, role, operatorId, accountId, fromMs, toMs };
 }
 
 const header = ['Id', 'Time (KST)', 'Who', 'Role', 'Act', 'Account', 'Subject', 'Reason', 'Before', 'After'];

@@ -6,8 +6,10 @@ import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Actor } from '../../identity/audit.ts';
 import { type Email, parseEmail } from '../../identity/email.ts';
 import type { Identity } from '../../identity/identity.ts';
-import type { InviteFault, NewLink, ReplaceFault } from '../../identity/links.ts';
-import type { Operator, OperatorFault } from '../../identity/operators.ts';
+import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
+import type { NewLink } from '../../identity/links-sql.ts';
+import type { OperatorFault } from '../../identity/operators.ts';
+import type { Operator } from '../../identity/operators-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { emailText } from '../identity-shapes.ts';
 import { pageRoute } from '../page-route.ts';
@@ -235,7 +237,6 @@ function ownerRefusal(why: InviteFault | ReplaceFault): Error {
   switch (why) {
     case 'no_such_account':
       return refuse('not_found', messages.noSuchAccount());
-    case 'email_of_another_account':
     case 'email_taken':
       return new PageRefusal('conflict', pageMessages.emailOfAnotherAccount);
     case 'account_has_owner':

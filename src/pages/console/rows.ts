@@ -1,7 +1,6 @@
 import { type ConsoleAnnouncementParts, consoleAnnouncementPages } from '../announcement-rows.ts';
-import { sessionListPages } from '../session-list-rows.ts';
-import { type SessionPageParts, sessionPages } from '../session-rows.ts';
-import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
+import { operatorSessionPage, type SessionPageParts, sessionPages } from '../session-rows.ts';
+import { consoleSignInPage } from '../sign-in-rows.ts';
 import { usagePages } from '../usage-rows.ts';
 import type { UsagePageParts } from '../usage-scope.ts';
 import { type AccountCreditParts, accountCreditPages } from './account-credit.ts';
@@ -26,7 +25,6 @@ import { type ConsoleTopupParts, consoleTopupPages } from './topups.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
 export type ConsoleParts = SessionPageParts &
-  Pick<SignInPageParts, 'identity'> &
   UsagePageParts &
   ConsoleTopupParts &
   ConsoleAccountParts &
@@ -50,9 +48,9 @@ export type ConsoleParts = SessionPageParts &
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts) {
   return [
+    operatorSessionPage(),
     ...sessionPages('console', parts),
-    ...consoleSignInPages(parts),
-    ...sessionListPages('console', parts),
+    consoleSignInPage(parts),
     ...operatorPages(parts),
     ...consoleAccountPages(parts),
     ...accountCreditPages(parts),

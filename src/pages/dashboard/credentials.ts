@@ -1,10 +1,11 @@
+import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
-import type { PasskeyRow } from '../../identity/passkeys.ts';
+import type { Passkey } from '../../identity/passkeys-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { passkeySiteOf } from '../external-sign-in-rows.ts';
 import { challengeShape, passwordText, registrationShape, tokenText } from '../identity-shapes.ts';
@@ -12,13 +13,12 @@ import { pageRoute } from '../page-route.ts';
 import { instant, sentOnceShape } from '../shapes.ts';
 import { attemptRefusal, redeemRefusal } from '../sign-in-outcome.ts';
 import type { SignInPageParts } from '../sign-in-rows.ts';
-import { confirmedOwner, ownerOf } from './confirm.ts';
+import { confirmation, confirmedOwner, ownerOf } from './confirm.ts';
 
 /** What the rows of credentials need. */
 export type CredentialPageParts = Pick<SignInPageParts, 'identity' | 'publicOrigin'>;
 
 const doneShape = z.strictObject({ done: z.literal(true) });
-const confirmation = { current_password: passwordText.optional() };
 const passkeyShape = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -44,9 +44,10 @@ function passwordPages(identity: Identity) {
       summary: 'Set the password; every other session of the owner ends',
       body: z.object({ ...confirmation, password: passwordText }),
       response: doneShape,
-      handle: async ({ session, body, client }) => {
-        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-        const outcome = await identity.owners.setPassword(ownerId, body.password, session.sessionId);
+      handle: async (call) => {
+        const ownerId = await confirmedOwner(identity, call);
+        const { password } = call.body;
+        const outcome = await identity.owners.setPassword(ownerId, password, call.session.sessionId);
         if (outcome === 'weak_password') throw redeemRefusal('weak_password');
         if (outcome === 'busy') throw attemptRefusal({ kind: 'busy' });
         if (outcome === 'no_such_owner') throw new PageRefusal('owner_required', pageMessages.ownerRequired);
@@ -89,9 +90,9 @@ function passkeyOptionsPage(parts: CredentialPageParts) {
     summary: 'A challenge for a new passkey',
     body: z.object(confirmation),
     response: challengeShape,
-    handle: async ({ session, body, client }) => {
-      const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-      const begun = await identity.passkeys.beginRegistration(ownerId, passkeySiteOf(parts, client));
+    handle: async (call) => {
+      const ownerId = await confirmedOwner(identity, call);
+      const begun = await identity.passkeys.beginRegistration(ownerId, passkeySiteOf(parts, call.client));
       if (begun === null) throw new PageRefusal('owner_required', pageMessages.ownerRequired);
       return { step: begun.step, options: { ...begun.options } };
     },
@@ -108,17 +109,9 @@ function addPasskeyPage(parts: CredentialPageParts) {
     summary: 'Add the passkey that the browser created',
     body: z.object({ step: tokenText, name: z.string().min(1).max(100), response: registrationShape }),
     response: passkeyShape,
-    handle: async ({ session, body: { step, name, response }, client }) => {
-      const { transports, ...rest } = response.response;
-      const reply = {
-        step,
-        name,
-        response: {
-          ...response,
-          clientExtensionResults: {},
-          response: { ...rest, ...(transports === undefined ? {} : { transports: transports as never[] }) },
-        },
-      };
+    handle: async ({ session, body, client }) => {
+      const response = { ...body.response, clientExtensionResults: {} } as RegistrationResponseJSON;
+      const reply = { ...body, response };
       const site = passkeySiteOf(parts, client);
       const added = await identity.passkeys.register(ownerOf(session), site, reply);
       if (added === null) throw new PageRefusal('conflict', pageMessages.passkeyRefused);
@@ -136,13 +129,11 @@ function removePasskeyPage({ identity }: CredentialPageParts) {
     summary: 'Remove a passkey',
     body: z.object(confirmation),
     response: doneShape,
-    handle: async ({ session, params: { id }, body, client }) => {
-      const passkeyId = /^\d{1,15}$/.test(id) ? Number(id) : 0;
-      const known = await identity.passkeys.list(ownerOf(session));
-      if (!known.some((row) => row.passkeyId === passkeyId))
+    handle: async (call) => {
+      const ownerId = await confirmedOwner(identity, call);
+      const passkeyId = /^\d{1,15}$/.test(call.params.id) ? Number(call.params.id) : 0;
+      if (!(await identity.passkeys.remove(ownerId, passkeyId)))
         throw refuse('not_found', messages.noSuchPasskey());
-      const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-      await identity.passkeys.remove(ownerId, passkeyId);
       return done;
     },
   });
@@ -163,9 +154,8 @@ function totpPages(identity: Identity) {
         ...sentOnceShape,
       }),
       sentOnce: { members: ['secret', 'uri'], message: pageMessages.totpSecretSentOnce },
-      handle: async ({ session, body, client }) => {
-        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-        const begun = await identity.owners.beginTotp(ownerId);
+      handle: async (call) => {
+        const begun = await identity.owners.beginTotp(await confirmedOwner(identity, call));
         if (begun === null) throw new PageRefusal('conflict', pageMessages.totpIsOn);
         return { ...begun, message: null };
       },
@@ -193,17 +183,15 @@ function totpPages(identity: Identity) {
       summary: 'Turn TOTP off',
       body: z.object(confirmation),
       response: doneShape,
-      handle: async ({ session, body, client }) => {
-        await identity.owners.disableTotp(
-          await confirmedOwner(identity, { session, client, password: body.current_password }),
-        );
+      handle: async (call) => {
+        await identity.owners.disableTotp(await confirmedOwner(identity, call));
         return done;
       },
     }),
   ];
 }
 
-function passkeyOf(row: PasskeyRow): z.input<typeof passkeyShape> {
+function passkeyOf(row: Passkey): z.input<typeof passkeyShape> {
   return {
     id: String(row.passkeyId),
     name: row.name,

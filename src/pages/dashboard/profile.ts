@@ -4,13 +4,13 @@ import { messages } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
-import type { Owner } from '../../identity/owners.ts';
+import type { Owner } from '../../identity/owners-sql.ts';
 import { isoOf } from '../../time/clock.ts';
-import { passwordText, personName } from '../identity-shapes.ts';
+import { personName } from '../identity-shapes.ts';
 import { PageReply, sessionCookie } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
-import { confirmedOwner, ownerOf } from './confirm.ts';
+import { confirmation, confirmedOwner, ownerOf } from './confirm.ts';
 
 /** What the rows of the owner need. */
 export interface ProfilePageParts {
@@ -98,15 +98,12 @@ function deletePage({ identity }: ProfilePageParts) {
     area: 'dashboard',
     credential: 'session',
     summary: 'Delete the owner and the personal data, and sign out; the account and its ledger stay',
-    body: z.object({ current_password: passwordText.optional() }),
+    body: z.object(confirmation),
     response: z.strictObject({ deleted: z.boolean() }),
-    handle: async ({ session, body, client }) => {
-      const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-      const deleted = await identity.owners.deleteData(ownerId);
-      return new PageReply({
-        body: { deleted },
-        cookies: [sessionCookie('dashboard', null, client.isSecure)],
-      });
+    handle: async (call) => {
+      const deleted = await identity.owners.deleteData(await confirmedOwner(identity, call));
+      const cookies = [sessionCookie('dashboard', null, call.client.isSecure)];
+      return new PageReply({ body: { deleted }, cookies });
     },
   });
 }

@@ -1,7 +1,6 @@
 import { type AnnouncementParts, dashboardAnnouncementPages } from '../announcement-rows.ts';
 import { externalSignInPages } from '../external-sign-in-rows.ts';
-import { sessionListPages } from '../session-list-rows.ts';
-import { type SessionPageParts, sessionPages } from '../session-rows.ts';
+import { ownerSessionPage, type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { usagePages } from '../usage-rows.ts';
@@ -41,10 +40,10 @@ export type DashboardParts = SessionPageParts &
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts) {
   return [
+    ownerSessionPage(parts),
     ...sessionPages('dashboard', parts),
     ...dashboardSignInPages(parts),
     ...externalSignInPages(parts),
-    ...sessionListPages('dashboard', parts),
     ...profilePages(parts),
     ...credentialPages(parts),
     ...accountPages(parts),
