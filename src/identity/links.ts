@@ -79,7 +79,7 @@ export class OneTimeLinks {
         await deleteOwner(sql, before);
         const sessions = { kind: 'owner', accountId, ownerId: before.ownerId } as const;
         await deleteSessions(sql, sessions, { except: null });
-        const ownerId = await insertOwner(sql, {
+        const { ownerId } = await insertOwner(sql, {
           accountId,
           email,
           emailVerified: true,

@@ -164,28 +164,28 @@ export class OidcSignIn {
     const linkedId = await findLinkedOwner(sql, person);
     const known = linkedId === null ? null : await findOwner(sql, linkedId);
     if (known !== null) return known;
-    const owner = await findOwnerByEmail(sql, email);
-    if (owner !== null && !owner.emailVerified) return 'email_not_confirmed';
-    if (owner === null && !this.#settings.createAccounts) return 'no_account';
+    const createdAtMs = this.#parts.clock.now();
+    let owner = await findOwnerByEmail(sql, email);
     if (owner !== null) {
+      if (!owner.emailVerified) return 'email_not_confirmed';
       const linked = await listOidcIdentities(sql, owner.ownerId);
       const other = linked.find((one) => one.issuer === issuer);
       // A first sign-in at the same time may have linked the person since the query above.
       if (other !== undefined) return other.subject === subject ? owner : 'other_identity';
-    }
-    const createdAtMs = this.#parts.clock.now();
-    const ownerId =
-      owner?.ownerId ??
-      (await insertOwner(sql, {
-        accountId: await this.#createAccount(sql, { name: name ?? email.text, email: email.text }),
+    } else {
+      if (!this.#settings.createAccounts) return 'no_account';
+      const accountId = await this.#createAccount(sql, { name: name ?? email.text, email: email.text });
+      owner = await insertOwner(sql, {
+        accountId,
         email,
         emailVerified: true,
         name,
         password: null,
         createdAtMs,
-      }));
-    await linkOwner(sql, ownerId, { issuer, subject, createdAtMs });
-    return (await findOwner(sql, ownerId)) ?? 'no_account';
+      });
+    }
+    await linkOwner(sql, owner.ownerId, { issuer, subject, createdAtMs });
+    return owner;
   }
 
   #configuration(): Promise<Configuration> {

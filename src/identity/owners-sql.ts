@@ -9,7 +9,7 @@ export interface Preferences {
   readonly theme?: 'system' | 'light' | 'dark';
 }
 
-const owners = recordOf({
+const shown = {
   ownerId: number('id'),
   accountId: number('account_id'),
   email: column<string>('email'),
@@ -20,33 +20,36 @@ const owners = recordOf({
   totpEnabledAtMs: column<number | null>('totp_enabled_at'),
   preferences: column<Preferences>('preferences'),
   createdAtMs: column<number>('created_at'),
+};
+const owners = recordOf(shown);
+const credentials = recordOf({
+  ...shown,
   password: column<string | null>('password'),
   webauthnId: column<Buffer>('webauthn_id'),
   totpSecret: column<Buffer | null>('totp_secret'),
   totpStep: number('totp_step'),
 });
 
-/** An owner with its credentials, which do not leave this room. */
-export type OwnerCredentials = RowOf<typeof owners>;
 /** A person who signs in for an account. */
-export type Owner = Omit<OwnerCredentials, 'password' | 'webauthnId' | 'totpSecret' | 'totpStep'>;
+export type Owner = RowOf<typeof owners>;
+/** An owner with its credentials, which do not leave this room. */
+export type OwnerCredentials = RowOf<typeof credentials>;
 
 const selectOwner = `SELECT ${owners.columns} FROM owner`;
+const selectCredentials = `SELECT ${credentials.columns} FROM owner`;
 
-/**
- * Stores an owner and returns its id; a second one with the address, or of the account, is a
- * duplicate.
- */
+/** Stores an owner; a second one with the address, or of the account, is a duplicate. */
 export async function insertOwner(
   sql: Sql,
   owner: Pick<OwnerCredentials, 'accountId' | 'emailVerified' | 'name' | 'password' | 'createdAtMs'> & {
     readonly email: Email;
   },
-): Promise<number> {
-  const [row] = await sql.query<{ id: bigint }>(
+): Promise<OwnerCredentials> {
+  const stored = await credentials.first(
+    sql,
     `INSERT INTO owner (account_id, email, email_key, email_verified, name, password, password_set_at, webauthn_id, created_at)
      VALUES ($1, $2, $3, $4, $5, $6::text, CASE WHEN $6::text IS NULL THEN NULL ELSE to_timestamp($8::float8 / 1000) END, $7, to_timestamp($8::float8 / 1000))
-     RETURNING id`,
+     RETURNING ${credentials.columns}`,
     [
       owner.accountId,
       owner.email.text,
@@ -58,29 +61,33 @@ export async function insertOwner(
       owner.createdAtMs,
     ],
   );
-  if (row === undefined) throw new Error('INSERT INTO owner returned no row');
-  return Number(row.id);
+  if (stored === null) throw new Error('INSERT INTO owner returned no row');
+  return stored;
 }
 
 /** The owner with this address, or null. */
 export function findOwnerByEmail(sql: Sql, { key }: Email): Promise<OwnerCredentials | null> {
-  return owners.first(sql, `${selectOwner} WHERE email_key = $1`, [key]);
+  return credentials.first(sql, `${selectCredentials} WHERE email_key = $1`, [key]);
 }
 
 /** The owner with this id, or null. */
 export function findOwner(sql: Sql, ownerId: number): Promise<OwnerCredentials | null> {
-  return owners.first(sql, `${selectOwner} WHERE id = $1`, [ownerId]);
+  return credentials.first(sql, `${selectCredentials} WHERE id = $1`, [ownerId]);
 }
 
 /** The same; until the transaction ends no other changes it. */
 export function lockOwner(sql: Sql, ownerId: number): Promise<OwnerCredentials | null> {
-  return owners.first(sql, `${selectOwner} WHERE id = $1 FOR UPDATE`, [ownerId]);
+  return credentials.first(sql, `${selectCredentials} WHERE id = $1 FOR UPDATE`, [ownerId]);
+}
+
+/** The owner with this id without its credentials, or null. */
+export function readOwner(sql: Sql, ownerId: number): Promise<Owner | null> {
+  return owners.first(sql, `${selectOwner} WHERE id = $1`, [ownerId]);
 }
 
 /** The owner of an account, or null. */
-export async function findOwnerOfAccount(sql: Sql, accountId: number): Promise<Owner | null> {
-  const owner = await owners.first(sql, `${selectOwner} WHERE account_id = $1`, [accountId]);
-  return owner === null ? null : ownerOf(owner);
+export function findOwnerOfAccount(sql: Sql, accountId: number): Promise<Owner | null> {
+  return owners.first(sql, `${selectOwner} WHERE account_id = $1`, [accountId]);
 }
 
 /** Sets the password of an owner. */
@@ -97,18 +104,17 @@ export async function replaceHash(sql: Sql, ownerId: number, password: string): 
 }
 
 /** Changes what an owner states; absent members do not change. */
-export async function updateProfile(
+export function updateProfile(
   sql: Sql,
   ownerId: number,
   change: { readonly name?: string | null; readonly preferences?: Preferences },
 ): Promise<Owner | null> {
-  const owner = await owners.first(
+  return owners.first(
     sql,
     `UPDATE owner SET name = CASE WHEN $2 THEN $3 ELSE name END, preferences = preferences || $4::jsonb WHERE id = $1
      RETURNING ${owners.columns}`,
     [ownerId, change.name !== undefined, change.name ?? null, JSON.stringify(change.preferences ?? {})],
   );
-  return owner === null ? null : ownerOf(owner);
 }
 
 /** Marks the address of an owner as confirmed. */
@@ -146,16 +152,4 @@ export async function deleteOwner(
   await sql.query('DELETE FROM one_time_link WHERE account_id = $1 AND lower(email) = lower($2)', address);
   await sql.query('UPDATE account SET email = NULL WHERE id = $1 AND lower(email) = lower($2)', address);
   await sql.query('DELETE FROM owner WHERE id = $1', [ownerId]);
-}
-
-/** An owner without its credentials. */
-export function ownerOf(credentials: OwnerCredentials): Owner {
-  const {
-    password: _password,
-    webauthnId: _id,
-    totpSecret: _secret,
-    totpStep: _step,
-    ...owner
-  } = credentials;
-  return owner;
 }

@@ -9,8 +9,9 @@ import {
   insertOwner,
   lockOwner,
   type Owner,
-  ownerOf,
+  type OwnerCredentials,
   type Preferences,
+  readOwner,
   setEmailVerified,
   setPassword,
   updateProfile,
@@ -92,9 +93,8 @@ export class Owners {
   }
 
   /** One owner, or null. */
-  async read(ownerId: number): Promise<Owner | null> {
-    const found = await findOwner(this.#parts.database, ownerId);
-    return found === null ? null : ownerOf(found);
+  read(ownerId: number): Promise<Owner | null> {
+    return readOwner(this.#parts.database, ownerId);
   }
 
   /** The owner of an account, or null. */
@@ -197,7 +197,7 @@ export class Owners {
     accountId: number | null,
     { email, password }: NewOwner,
     client: SignInClient,
-    own: (sql: Sql, password: string) => Promise<number | null>,
+    own: (sql: Sql, password: string) => Promise<OwnerCredentials | null>,
   ): Promise<RedeemOutcome> {
     if (!isAcceptablePassword(password)) return refused('weak_password');
     if (purpose === 'invitation' && parseEmail(email ?? '') === null) return refused('invalid_email');
@@ -205,8 +205,7 @@ export class Owners {
     const hashed = await hasher.hash(password);
     try {
       return await database.transaction(async (sql) => {
-        const ownerId = await own(sql, hashed);
-        const owner = ownerId === null ? null : await lockOwner(sql, ownerId);
+        const owner = await own(sql, hashed);
         return owner === null ? refused('invalid_link') : this.#signIn.open(sql, owner, 'link', client);
       });
     } catch (error) {
@@ -222,18 +221,19 @@ export class Owners {
     accountId: number | null,
     { email: text, name, password }: NewOwner,
     emailVerified: boolean,
-  ): Promise<number | null> {
+  ): Promise<OwnerCredentials | null> {
     const email = parseEmail(text ?? '');
     if (email === null || accountId === null) return null;
     const createdAtMs = this.#parts.clock.now();
     return insertOwner(sql, { accountId, email, emailVerified, name, password, createdAtMs });
   }
 
-  async #reset(sql: Sql, ownerId: number, password: string): Promise<number | null> {
-    if ((await lockOwner(sql, ownerId)) === null) return null;
+  async #reset(sql: Sql, ownerId: number, password: string): Promise<OwnerCredentials | null> {
+    const owner = await lockOwner(sql, ownerId);
+    if (owner === null) return null;
     await setEmailVerified(sql, ownerId);
     await this.#setPassword(sql, ownerId, password, null);
-    return ownerId;
+    return owner;
   }
 
   /** Ends the sessions of the owner but one, and not those of its account that have no owner. */

@@ -95,7 +95,7 @@ export async function openWorld(oidc: OidcConfig | null = null): Promise<Identit
     async owner(accountId, email) {
       const parsed = parseEmail(email) ?? assert.fail(email);
       return database.transaction(async (sql) => {
-        const ownerId = await insertOwner(sql, {
+        const { ownerId } = await insertOwner(sql, {
           accountId,
           email: parsed,
           emailVerified: true,

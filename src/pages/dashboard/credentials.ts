@@ -130,10 +130,10 @@ function removePasskeyPage({ identity }: CredentialPageParts) {
     body: z.object(confirmation),
     response: doneShape,
     handle: async (call) => {
-      const ownerId = await confirmedOwner(identity, call);
-      const passkeyId = /^\d{1,15}$/.test(call.params.id) ? Number(call.params.id) : 0;
-      if (!(await identity.passkeys.remove(ownerId, passkeyId)))
-        throw refuse('not_found', messages.noSuchPasskey());
+      const known = await identity.passkeys.list(ownerOf(call.session));
+      const passkey = known.find(({ passkeyId }) => String(passkeyId) === call.params.id);
+      if (passkey === undefined) throw refuse('not_found', messages.noSuchPasskey());
+      await identity.passkeys.remove(await confirmedOwner(identity, call), passkey.passkeyId);
       return done;
     },
   });
