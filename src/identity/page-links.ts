@@ -20,11 +20,18 @@ export function pageOrigins(
 }
 
 /**
- * The address of a one-time link. The token is in the fragment: a browser sends it to no server, so
+ * The path of a one-time link. The token is in the fragment: a browser sends it to no server, so
  * no log of a proxy has it, and a mail scanner that opens the address does not use it.
  */
-export function linkUrl(origins: PageOrigins, { token, purpose }: NewLink): string {
-  return purpose === 'console'
-    ? `${origins.console}/console/link#${token}`
-    : `${origins.dashboard}/dashboard/link#${token}`;
+export function linkPath(link: NewLink): string {
+  return `/${areaOf(link)}/link#${link.token}`;
+}
+
+/** The address of a one-time link. */
+export function linkUrl(origins: PageOrigins, link: NewLink): string {
+  return `${origins[areaOf(link)]}${linkPath(link)}`;
+}
+
+function areaOf({ purpose }: NewLink): keyof PageOrigins {
+  return purpose === 'console' ? 'console' : 'dashboard';
 }

@@ -10,6 +10,7 @@ import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
 import type { NewLink } from '../../identity/links-sql.ts';
 import type { OperatorFault } from '../../identity/operators.ts';
 import type { Operator } from '../../identity/operators-sql.ts';
+import { linkPath } from '../../identity/page-links.ts';
 import { isoOf } from '../../time/clock.ts';
 import { emailText } from '../identity-shapes.ts';
 import { pageRoute } from '../page-route.ts';
@@ -281,7 +282,6 @@ function shown(operator: Operator): z.input<typeof operatorShape> {
   };
 }
 
-function linkOf({ purpose, token, expiresAtMs }: NewLink): z.input<typeof linkShape> {
-  const area = purpose === 'console' ? 'console' : 'dashboard';
-  return { path: `/${area}/link#${token}`, expires_at: isoOf(expiresAtMs) };
+function linkOf(link: NewLink): z.input<typeof linkShape> {
+  return { path: linkPath(link), expires_at: isoOf(link.expiresAtMs) };
 }
