@@ -96,8 +96,7 @@ function placesOf(paths: CliPaths, proc: ProcessContext): ServicePlaces {
   const dataDir = resolve(proc.cwd, paths.dataDir ?? template.dataDir);
   if (!existsSync(config)) return { config, dataDir, backups: null, isFaulty: false };
   try {
-    const place = readConfig({ dataDir, configFile: config }, proc).backup?.place ?? null;
-    const directory = place?.kind === 'folder' ? place.directory : null;
+    const directory = readConfig({ dataDir, configFile: config }, proc).backup?.directory ?? null;
     const isInside = directory === null || `${directory}/`.startsWith(`${dataDir}/`);
     return { config, dataDir, backups: isInside ? null : directory, isFaulty: false };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { defaultPorts } from '../config/default-ports.ts';
+import { defaultPorts } from '../config/defaults.ts';
 import { type AdminParts, type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 
 /**

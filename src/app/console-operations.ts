@@ -26,7 +26,7 @@ export function openConsoleOperations(
     clock,
     keyPrefix: keys.prefix,
     maxKeysPerAccount: keys.maxPerAccount,
-    supportCreditLimit: auth.supportCreditLimit,
+    supportCreditLimit: auth.supportCreditLimitKrw,
     identity,
     catalogue: {
       get config() {

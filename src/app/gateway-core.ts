@@ -22,7 +22,6 @@ import { HistoryWatch } from '../store/history-watch.ts';
 import { migrateLogged } from '../store/migrate.ts';
 import { type FollowingClock, within } from '../time/clock.ts';
 import { Health } from '../upstreams/health.ts';
-import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
@@ -159,7 +158,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     certificate,
     tokens,
     parser,
-    health: new Health(clock, healthLimits(config)),
+    health: new Health(clock, config.routing),
     budget: new MemoryBudget(memoryLimitsBy(limits, parts.workers)),
   };
 }
@@ -215,14 +214,4 @@ async function watchHistory({ database, log, onHistoryChanged }: GatewayParts): 
   await watch.look(database);
   database.checkSerial((sql) => watch.look(sql));
   return watch;
-}
-
-function healthLimits({ routing }: Config): HealthLimits {
-  return {
-    failures: routing.circuitFailures,
-    openMs: routing.circuitOpenMs,
-    maxOpenMs: routing.maxCircuitOpenMs,
-    coolDownMs: routing.coolDownMs,
-    maxCoolDownMs: routing.maxCoolDownMs,
-  };
 }

@@ -80,7 +80,7 @@ export class BackupJob {
     }
     const { drill } = backup;
     if (drill === null || clock.monotonic() < this.#noDrillUntilMs || this.#closing.signal.aborted) return;
-    if (!isDue(drill, this.#summaries.drill, clock.now())) return;
+    if (!isDue(drill.schedule, this.#summaries.drill, clock.now())) return;
     await this.#drill(backup);
     await this.#refresh();
   }

@@ -7,14 +7,18 @@ import type { S3Means } from './s3-client.ts';
 /** The error of a configuration without a place. */
 export const noPlace = 'no place for backups: set backup.directory or backup.s3 in naru.yaml';
 
+/** Whether a configuration has a place for backups. */
+export function hasPlace(backup: BackupConfig | null): backup is BackupConfig {
+  return backup !== null && (backup.directory !== null || backup.s3 !== null);
+}
+
 /** The configured place; throws an `OperatorError` when there is none. */
 export async function openPlace(backup: BackupConfig | null, means: S3Means): Promise<BackupPlace> {
-  const place = backup?.place ?? null;
-  if (place === null) throw new OperatorError(noPlace);
-  if (place.kind === 'folder') return folderPlace(place.directory);
+  if (backup?.directory) return folderPlace(backup.directory);
+  if (!backup?.s3) throw new OperatorError(noPlace);
   // The signatures are loaded by those who need them.
   const { s3Place } = await import('./s3-place.ts');
-  return s3Place(place, means);
+  return s3Place(backup.s3, means);
 }
 
 /** The configured key; null: backups are not encrypted. Throws as `BackupKey.of` does. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
-import type { S3PlaceConfig } from '../config/config.ts';
+import type { S3Config } from '../config/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { HttpError } from '../http/client/http-error.ts';
 import { type HttpResponse, request } from '../http/client/request.ts';
@@ -45,14 +45,14 @@ const maxTextBytes = 16 * 1024 * 1024;
  */
 export class S3Client {
   readonly name: string;
-  readonly #config: S3PlaceConfig;
+  readonly #config: S3Config;
   readonly #means: S3Means;
   readonly #base: URL;
   readonly #partBytes: number;
   /** Derived keys of a day. */
   readonly #cache = new Map<string, ArrayBuffer>();
 
-  constructor(config: S3PlaceConfig, means: S3Means) {
+  constructor(config: S3Config, means: S3Means) {
     this.#config = config;
     this.#means = means;
     this.#partBytes = means.partBytes ?? defaultPartBytes;

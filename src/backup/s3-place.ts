@@ -1,9 +1,9 @@
-import type { S3PlaceConfig } from '../config/config.ts';
+import type { S3Config } from '../config/config.ts';
 import { type BackupFiles, type BackupPlace, isBackupName, manifestName } from './backup-files.ts';
 import { S3Client, type S3Means } from './s3-client.ts';
 
 /** The backups in a bucket, below the configured prefix: an object for each file. */
-export function s3Place(config: S3PlaceConfig, means: S3Means): BackupPlace {
+export function s3Place(config: S3Config, means: S3Means): BackupPlace {
   const client = new S3Client(config, means);
   const root = `${config.prefix}/`;
   const open = (backup: string): BackupFiles => {

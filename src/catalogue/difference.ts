@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { StatedPrice } from '../config/config.ts';
+import type { StatedPrice } from '../config/schema-prices.ts';
 import { type Price, priceIn, rateIn, usageClasses } from '../money/price.ts';
 import type { PriceVersion } from './prices-sql.ts';
 

@@ -1,4 +1,4 @@
-import type { StatedPrice } from '../config/config.ts';
+import type { StatedPrice } from '../config/schema-prices.ts';
 import { type Price, type Rate, rateOfPico, type TokenRates } from '../money/price.ts';
 import { priceTextSql } from '../store/digests.ts';
 import { type Column, column, number, type RowOf, recordOf } from '../store/record.ts';

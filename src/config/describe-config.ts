@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Krw, krwToDecimal } from '../money/krw.ts';
+import { z } from 'zod';
 import { type Fault, type Path, pathText } from './fault.ts';
 import { type ConfigSource, factsSourceOf } from './load.ts';
 import { applyMetadata } from './model-metadata/apply-metadata.ts';
@@ -7,6 +7,7 @@ import { readYaml, type Tree } from './read-yaml.ts';
 import { rootSchema } from './schema.ts';
 import { addSchemaFaults } from './schema-faults.ts';
 import { Secret } from './secret.ts';
+import { memberOf, membersOf, valueAt } from './tree.ts';
 
 /**
  * Where a value comes from: the file, an environment variable or another file that it names, the
@@ -43,13 +44,12 @@ export function describeConfig(source: ConfigSource): DescribedConfig {
   if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, sourceMap);
   if (!parsed.success || sourceMap.faults().length > 0) return { ok: false, faults: sourceMap.faults() };
   const originOf = (path: Path): ValueOrigin => {
-    if (isAt(read, path)) return sourceMap.isFromOutside(path) ? 'outside' : 'file';
-    return isAt(tree, path) ? 'facts' : 'default';
+    if (valueAt(read, path) !== undefined) return sourceMap.isFromOutside(path) ? 'outside' : 'file';
+    return valueAt(tree, path) === undefined ? 'default' : 'facts';
   };
-  const values = [...leavesOf(parsed.data, [])].map(({ path, value }): DescribedValue => {
+  const values = [...valuesIn(rootSchema, tree, [])].map(({ path, text, isSecret }): DescribedValue => {
     const origin = originOf(path);
-    const text = textOf(value);
-    const isHidden = value instanceof Secret || origin === 'outside' || path.includes('env');
+    const isHidden = isSecret || origin === 'outside' || path.includes('env');
     const described = describedValue(pathText(path), text, origin);
     return { ...described, shown: isHidden ? mask : withoutPassword(text) };
   });
@@ -61,32 +61,37 @@ export function describedValue(path: string, text: string, origin: ValueOrigin):
   return { path, shown: text, origin, digest: createHash('sha256').update(text).digest('base64') };
 }
 
-/** As the file would have it: an amount is in won. */
-function textOf(value: unknown): string {
-  if (value instanceof Secret) return value.reveal();
-  if (typeof value !== 'bigint') return String(value);
-  const [whole = '', decimals = ''] = krwToDecimal(value as Krw).split('.');
-  const fraction = decimals.replace(/(?<!0)0+$/, '');
-  return fraction === '' ? whole : `${whole}.${fraction}`;
+interface StatedValue {
+  readonly path: Path;
+  readonly text: string;
+  readonly isSecret: boolean;
 }
 
-/** The values in it, depth first; an empty list or mapping has none. */
-function* leavesOf(value: unknown, path: Path): Generator<{ readonly path: Path; readonly value: unknown }> {
-  if (value === undefined || value === null) return;
-  if (Array.isArray(value)) for (const [at, item] of value.entries()) yield* leavesOf(item, [...path, at]);
-  else if (typeof value === 'object' && !(value instanceof Secret))
-    for (const [name, inner] of Object.entries(value)) yield* leavesOf(inner, [...path, name]);
-  else yield { path, value };
+/** The values of a tree without faults and the defaults of its type, depth first. */
+function* valuesIn(type: z.core.$ZodType, tree: Tree | undefined, path: Path): Generator<StatedValue> {
+  if (type instanceof z.ZodPrefault)
+    yield* valuesIn(type.unwrap(), tree ?? (type.def.defaultValue as Tree), path);
+  else if (tree === undefined || tree === null) return;
+  else if (typeof tree === 'string')
+    yield { path, text: tree, isSecret: z.parse(type, tree) instanceof Secret };
+  else if (type instanceof z.ZodOptional) yield* valuesIn(type.unwrap(), tree, path);
+  else if (type instanceof z.ZodPipe) yield* valuesIn(type.in, tree, path);
+  else
+    for (const [step, innerType, inner] of innerOf(type, tree))
+      yield* valuesIn(innerType, inner, [...path, step]);
 }
 
-/** Whether the tree has a value at the path. */
-function isAt(tree: Tree, path: Path): boolean {
-  let at: unknown = tree;
-  for (const step of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, step)) return false;
-    at = (at as Record<string | number, unknown>)[step];
-  }
-  return true;
+function innerOf(
+  type: z.core.$ZodType,
+  tree: Tree,
+): readonly (readonly [string | number, z.core.$ZodType, Tree | undefined])[] {
+  const members = membersOf(tree);
+  if (type instanceof z.ZodArray)
+    return (tree as readonly Tree[]).map((item, at) => [at, type.element, item]);
+  if (type instanceof z.ZodObject)
+    return Object.entries(type.shape).map(([name, member]) => [name, member, memberOf(members, name)]);
+  const { valueType } = type as z.ZodRecord;
+  return Object.entries(members).map(([name, value]) => [name, valueType, value]);
 }
 
 /** A URL without the credentials in it. */

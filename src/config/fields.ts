@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { decimalToScaled, isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
+import { camelCased } from './camel-case.ts';
+import { plainDecimal } from './rates.ts';
 import { Secret } from './secret.ts';
 
 /**
@@ -50,8 +52,8 @@ export function flag(description: string): Field<boolean> {
 }
 
 /**
- * An exact, non-negative decimal number, kept as text: prices and exchange rates. Its exponent is
- * within ±400.
+ * An exact, non-negative decimal number, as plain text without redundant zeros: prices and exchange
+ * rates. Its exponent is within ±400.
  */
 export function decimal(description: string, min: 'zero' | 'above zero' = 'zero'): Field<string> {
   const json = { type: ['number', 'string'], [min === 'zero' ? 'minimum' : 'exclusiveMinimum']: 0 };
@@ -60,7 +62,8 @@ export function decimal(description: string, min: 'zero' | 'above zero' = 'zero'
     const zero = !/[1-9]/.test(text.replace(/[eE].*$/, ''));
     const negative = text.startsWith('-');
     const isExact = decimalText.test(text) && decimalToScaled(text, 0) !== null;
-    return isExact && !negative && (min === 'zero' || !zero) ? text : new Invalid(wanted);
+    const isValid = isExact && !negative && (min === 'zero' || !zero);
+    return (isValid ? plainDecimal(text) : null) ?? new Invalid(wanted);
   });
 }
 
@@ -89,13 +92,17 @@ export function shaped(description: string, form: RegExp, wanted: string): Field
 }
 
 /**
- * Text that a check accepts: `check` returns the error message, or null. A rejected value is not
- * quoted, because a URL may contain a password.
+ * Text that a check accepts: `check` returns the error message, or null; `read` is its value. A
+ * rejected text is not quoted, because a URL may contain a password.
  */
-export function checked(description: string, check: (value: string) => string | null): Field<string> {
+export function checked(
+  description: string,
+  check: (value: string) => string | null,
+  read: (value: string) => string = (value) => value,
+): Field<string> {
   return unquotedField(description, (value) => {
     const message = check(value);
-    return message === null ? value : new Invalid(message);
+    return message === null ? read(value) : new Invalid(message);
   });
 }
 
@@ -140,6 +147,11 @@ export function choice<const W extends string>(description: string, message: rea
   return z.enum(message).meta({ description, json: { ...json, description } });
 }
 
+/** A member that may be absent, which is null then. */
+export function optional<S extends z.ZodType>(schema: S) {
+  return schema.optional().transform((value) => value ?? null);
+}
+
 /** An optional member, and its default as text. */
 export function withDefault<S extends z.ZodType<unknown, string>>(
   schema: S,
@@ -157,18 +169,23 @@ export function withDefault<S extends z.ZodType<unknown, string>>(
   return z.prefault(schema, standIn as never).meta({ ...meta, json: { ...json, default: asJson } });
 }
 
-/** A mapping with exactly these members. */
-export function object<const S extends z.core.$ZodLooseShape>(
+/** A mapping with exactly these members, whose value has their names in camelCase. */
+export function object<const S extends z.core.$ZodLooseShape>(description: string, shape: S) {
+  return objectAsNamed(description, shape).transform(camelCased);
+}
+
+/** A mapping with exactly these members, whose value has their names in the file. */
+export function objectAsNamed<const S extends z.core.$ZodLooseShape>(
   description: string,
   shape: S,
-  extra: object = {},
+  id?: string,
 ) {
   return z
     .strictObject(shape, { error: (issue) => knownMembers(issue.code, shape) })
-    .meta({ description, ...extra });
+    .meta({ description, ...(id !== undefined && { id }) });
 }
 
-/** A list of at least `least` items. */
+/** A list of at least `min` items. */
 export function list<S extends z.ZodType>(description: string, item: S, min = 0) {
   return z.array(item).min(min).meta({ description });
 }

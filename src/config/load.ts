@@ -1,15 +1,13 @@
-import { buildConfig } from './build.ts';
 import { checkFile } from './checks/file.ts';
-import type { Config } from './config.ts';
+import { buildConfig, type Config } from './config.ts';
 import type { Fault } from './fault.ts';
-import { freezeDeep } from './freeze.ts';
 import { type Outside, relativeToConfig } from './interpolate.ts';
 import { type AppliedMetadata, applyMetadata } from './model-metadata/apply-metadata.ts';
 import type { ModelMetadataSource } from './model-metadata/metadata.ts';
 import { readYaml, type Tree } from './read-yaml.ts';
 import { rootSchema } from './schema.ts';
 import { addSchemaFaults } from './schema-faults.ts';
-import { memberOf, membersOf, textOf } from './tree.ts';
+import { valueAt } from './tree.ts';
 
 /** A file's text and its outside sources. */
 export interface ConfigSource extends Outside {
@@ -36,7 +34,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, sourceMap);
     checkFile(tree, sourceMap, { metadata, applied });
     if (parsed.success && sourceMap.faults().length === 0) {
-      return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, applied)), metadata: applied };
+      return { ok: true, config: buildConfig(parsed.data, source, applied), metadata: applied };
     }
   }
   return { ok: false, faults: sourceMap.faults() };
@@ -46,17 +44,18 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
  * The path of the facts file in a text (`facts.file`); null when there is none, or it is not YAML.
  */
 export function factsFileOf(source: ConfigSource): string | null {
-  const { tree } = readYaml(source.text, source);
-  const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
-  return named === undefined ? null : relativeToConfig(named, source.path);
+  return factsFileIn(readYaml(source.text, source).tree, source);
 }
 
 /** The source of the public facts that a file names, else the default one. */
 export function factsSourceOf(tree: Tree, source: ConfigSource): ModelMetadataSource | null {
-  const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
-  if (named === undefined) return source.metadata ?? null;
-  const path = relativeToConfig(named, source.path);
-  return { read: () => source.readFile(path), origin: path };
+  const path = factsFileIn(tree, source);
+  return path === null ? (source.metadata ?? null) : { read: () => source.readFile(path), origin: path };
+}
+
+function factsFileIn(tree: Tree, { path }: Outside): string | null {
+  const named = valueAt(tree, ['facts', 'file']);
+  return typeof named === 'string' ? relativeToConfig(named, path) : null;
 }
 
 /** The configuration without a file, equal to that of an empty file. */

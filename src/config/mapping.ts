@@ -5,18 +5,34 @@ import { quoted } from './schema-faults.ts';
 import type { SourceMap } from './source-map.ts';
 import { has, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
-type Shape<S extends z.ZodObject> = S['shape'];
-type Name<S extends z.ZodObject> = keyof Shape<S> & string;
-type Inner<M> = M extends z.ZodOptional<infer I> | z.ZodPrefault<infer I> ? Inner<I> : M;
-type MappingIn<M> = Inner<M> extends infer O extends z.ZodObject ? O : never;
-type ItemIn<M> = Inner<M> extends z.ZodArray<infer I extends z.ZodObject> ? I : never;
+type Inner<M> = M extends
+  | z.ZodOptional<infer I>
+  | z.ZodPrefault<infer I>
+  | z.ZodPipe<infer I, z.core.$ZodType>
+  ? Inner<I>
+  : M;
+type ObjectIn<M> = Inner<M> extends infer O extends z.ZodObject ? O : never;
+type ItemIn<M> = Inner<M> extends z.ZodArray<infer I> ? ObjectIn<I> : never;
+type Name<S extends z.ZodObject> = keyof S['shape'] & string;
+
+/** The mapping of a section of the schema. */
+export type MappingOf<M> = Mapping<ObjectIn<M>>;
+
+/** A whole file as a mapping. */
+export function mappingOf<M extends z.core.$ZodType>(
+  section: M,
+  tree: Tree,
+  sourceMap: SourceMap,
+): MappingOf<M> {
+  return new Mapping(innerOf(section) as ObjectIn<M>, tree, [], sourceMap);
+}
 
 /**
  * A mapping of the file, for checks between members. Each member is parsed by itself with its type
  * in the schema, so that a fault in one does not hide those between others, and a default stands
  * only in the schema. Faults are reported at the positions of members.
  */
-export class Mapping<S extends z.ZodObject = z.ZodObject> {
+export class Mapping<S extends z.ZodObject> {
   readonly #path: Path;
   readonly #schema: S;
   readonly #members: Members;
@@ -38,9 +54,9 @@ export class Mapping<S extends z.ZodObject = z.ZodObject> {
    * The value of a member: its default when the file does not state it; undefined when it has none,
    * or is invalid, which the schema reports.
    */
-  value<N extends Name<S>>(name: N): z.output<Shape<S>[N]> | undefined {
-    const parsed = z.safeParse(this.#memberType(name), memberOf(this.#members, name));
-    return parsed.success ? (parsed.data as z.output<Shape<S>[N]>) : undefined;
+  value<N extends Name<S>>(name: N): NonNullable<z.output<S['shape'][N]>> | undefined {
+    const { data } = z.safeParse(this.#memberType(name), memberOf(this.#members, name));
+    return (data ?? undefined) as NonNullable<z.output<S['shape'][N]>> | undefined;
   }
 
   /** The text of a scalar in the file, valid or not; undefined when there is none. */
@@ -60,16 +76,17 @@ export class Mapping<S extends z.ZodObject = z.ZodObject> {
   }
 
   /** A member that is a mapping; without members when the file has no such mapping. */
-  mapping<N extends Name<S>>(name: N): Mapping<MappingIn<Shape<S>[N]>> {
-    const type = innerOf(this.#memberType(name)) as MappingIn<Shape<S>[N]>;
+  mapping<N extends Name<S>>(name: N): MappingOf<S['shape'][N]> {
+    const type = innerOf(this.#memberType(name)) as ObjectIn<S['shape'][N]>;
     return new Mapping(type, memberOf(this.#members, name), [...this.#path, name], this.#sourceMap);
   }
 
   /** The items of a list of mappings. */
-  mappings<N extends Name<S>>(name: N): readonly Mapping<ItemIn<Shape<S>[N]>>[] {
-    const list = innerOf(this.#memberType(name)) as z.ZodArray<ItemIn<Shape<S>[N]>>;
+  mappings<N extends Name<S>>(name: N): readonly Mapping<ItemIn<S['shape'][N]>>[] {
+    const list = innerOf(this.#memberType(name)) as z.ZodArray;
+    const type = innerOf(list.element) as ItemIn<S['shape'][N]>;
     return (this.items(name) ?? []).map(
-      (item, index) => new Mapping(list.element, item, [...this.#path, name, index], this.#sourceMap),
+      (item, index) => new Mapping(type, item, [...this.#path, name, index], this.#sourceMap),
     );
   }
 
@@ -125,7 +142,8 @@ export class Mapping<S extends z.ZodObject = z.ZodObject> {
   }
 }
 
-/** The type without `optional` and its default. */
+/** The type without `optional`, its default and what becomes of its value. */
 function innerOf(type: z.core.$ZodType): z.core.$ZodType {
-  return type instanceof z.ZodOptional || type instanceof z.ZodPrefault ? innerOf(type.unwrap()) : type;
+  if (type instanceof z.ZodOptional || type instanceof z.ZodPrefault) return innerOf(type.unwrap());
+  return type instanceof z.ZodPipe ? innerOf(type.in) : type;
 }

@@ -1,6 +1,5 @@
 import { decimalToScaled, divideHalfUp } from '../money/krw.ts';
 import { type Rate, rateOfPico } from '../money/price.ts';
-import type { ExchangeConfig } from './config.ts';
 
 /** The number of units that a stated price is for. */
 export const unitsOf = { token: 1n, '1K': 1000n, '1M': 1_000_000n } as const;
@@ -20,6 +19,14 @@ export const maxUnconfirmedRate = rateOfPico((10n * 75n * 1_400n * picoPerWon) /
 /** The same for a request: that of a thousand such tokens. */
 export const maxUnconfirmedRequestRate = rateOfPico(1_000n * maxUnconfirmedRate);
 
+/** How USD is converted, as decimal text, so that a rate can be recorded and recomputed exactly. */
+export interface ExchangeRate {
+  /** Won for one US dollar. */
+  readonly usdKrw: string;
+  /** Added on conversion, in percent. */
+  readonly marginPercent: string;
+}
+
 /** An exact decimal number: `digits` / 10^`decimals`. */
 interface Exact {
   readonly digits: bigint;
@@ -32,7 +39,7 @@ interface Exact {
  * margin / 100)`. Null when the text, or one of the exchange's, is not a non-negative decimal
  * number. May exceed `maxRate`.
  */
-export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | null): Rate | null {
+export function rateOf(text: string, units: bigint, exchange: ExchangeRate | null): Rate | null {
   const amount = exactOf(text);
   if (amount === null) return null;
   const factors = exchange === null ? [] : exchangeFactors(exchange);
@@ -58,7 +65,7 @@ export function plainDecimal(text: string, power = 0): string | null {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-function exchangeFactors(exchange: ExchangeConfig): readonly Exact[] | null {
+function exchangeFactors(exchange: ExchangeRate): readonly Exact[] | null {
   const rate = exactOf(exchange.usdKrw);
   const margin = exactOf(exchange.marginPercent);
   if (rate === null || margin === null) return null;

@@ -1,8 +1,8 @@
-import { checked, flag, list, object, secret, shaped, text, withDefault, won } from './fields.ts';
+import { checked, flag, list, object, optional, secret, shaped, text, withDefault, won } from './fields.ts';
 import { encryptedUrl, originUrl } from './validators.ts';
 
 const oidc = object('An OpenID provider with which account owners sign in. Needs `public_url`.', {
-  name: text('What the button of the sign-in page calls it; by default the host of `issuer`.').optional(),
+  name: optional(text('What the button of the sign-in page calls it; by default the host of `issuer`.')),
   issuer: checked(
     'The issuer, as the provider states it; https, except for a loopback address.',
     encryptedUrl,
@@ -23,17 +23,20 @@ const oidc = object('An OpenID provider with which account owners sign in. Needs
     ),
     'false',
   ),
-});
+}).transform((oidc) => ({ ...oidc, name: oidc.name ?? new URL(oidc.issuer).host }));
 
 /** Sign-in to the console and the dashboard. */
 export const auth = object('Sign-in to the console and the dashboard.', {
-  public_url: checked(
-    'The origin at which browsers reach the dashboard, such as https://naru.example.com: for links, passkeys and the OpenID provider. By default links have the address of `listen`.',
-    originUrl,
-  ).optional(),
+  public_url: optional(
+    checked(
+      'The origin at which browsers reach the dashboard, such as https://naru.example.com: for links, passkeys and the OpenID provider. By default links have the address of `listen`.',
+      originUrl,
+      (url) => new URL(url).origin,
+    ),
+  ),
   support_credit_limit_krw: withDefault(
     won('The most credit in won that an operator with the role support may grant in a day (KST).'),
     '100000',
   ),
-  oidc: oidc.optional(),
+  oidc: optional(oidc),
 });

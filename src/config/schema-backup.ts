@@ -1,24 +1,25 @@
 import { isBackupKey, keyForm } from './backup-key.ts';
-import { checked, flag, integer, object, secret, shaped, text, withDefault } from './fields.ts';
+import { checked, flag, integer, object, optional, secret, shaped, text, withDefault } from './fields.ts';
 import { httpUrl } from './validators.ts';
 
-const everyHours = integer('The hours between two runs.', 1, 720);
-const at = withDefault(
-  shaped(
-    'The time of day of one run, from which the others follow.',
-    /^([01]\d|2[0-3]):[0-5]\d$/,
-    'must be a time of day from 00:00 to 23:59, such as 03:00',
-  ),
-  '03:00',
-);
-const schedule = object('When it runs, in Korean time (KST).', {
-  every_hours: withDefault(everyHours, '24'),
-  at,
-});
-const drillSchedule = object('When it runs, in Korean time (KST); 168 hours: each Thursday.', {
-  every_hours: withDefault(everyHours, '168'),
-  at,
-});
+/** Runs at fixed times. */
+function schedule(description: string, everyHours: string) {
+  return object(description, {
+    every_hours: withDefault(integer('The hours between two runs.', 1, 720), everyHours),
+    at: withDefault(
+      shaped(
+        'The time of day of one run, from which the others follow.',
+        /^([01]\d|2[0-3]):[0-5]\d$/,
+        'must be a time of day from 00:00 to 23:59, such as 03:00',
+      ),
+      '03:00',
+    ),
+  }).transform(({ everyHours, at }) => ({
+    everyHours,
+    /** The time of one run, in minutes after midnight in Seoul. */
+    atMinute: Number(at.slice(0, 2)) * 60 + Number(at.slice(3)),
+  }));
+}
 
 const s3 = object('A bucket of S3 or of a compatible store, for backups.', {
   endpoint: checked('The root of the store, such as https://s3.ap-northeast-2.amazonaws.com.', httpUrl),
@@ -57,24 +58,37 @@ const s3 = object('A bucket of S3 or of a compatible store, for backups.', {
 
 /** Scheduled backups. */
 export const backup = object('Backups: when they are made, where they are kept, and for how long.', {
-  schedule: schedule.optional(),
-  directory: text('The folder for backups, relative to the configuration file.').optional(),
-  s3: s3.optional(),
-  drill: object(
-    'A drill restores the newest backup into a PostgreSQL server of its own, which it removes again, and verifies the ledger.',
-    { schedule: drillSchedule.prefault({}) },
-  ).optional(),
+  schedule: optional(schedule('When it runs, in Korean time (KST).', '24')),
+  directory: optional(text('The folder for backups, relative to the configuration file.')),
+  s3: optional(s3),
+  drill: optional(
+    object(
+      'A drill restores the newest backup into a PostgreSQL server of its own, which it removes again, and verifies the ledger.',
+      {
+        schedule: schedule('When it runs, in Korean time (KST); 168 hours: each Thursday.', '168').prefault(
+          {},
+        ),
+      },
+    ),
+  ),
   keep: object('Which backups stay. The newest good one is never removed.', {
     count: withDefault(integer('So many of the newest stay.', 1, 10_000), '14'),
-    age_days: integer('All that are younger stay too.', 1, 3650).optional(),
+    age_days: optional(integer('All that are younger stay too.', 1, 3650)),
   }).prefault({}),
-  encryption_key: secret(
-    'The key that encrypts backups: an age identity (AGE-SECRET-KEY-1…), as `naru backup new-key` prints it. Keep a copy elsewhere: without it no backup can be restored.',
-    (value) => (isBackupKey(value) ? null : keyForm),
-  ).optional(),
-  max_age_hours: integer(
-    'The alarm fires when the last good backup is older; by default two hours more than `schedule.every_hours`.',
-    1,
-    8760,
-  ).optional(),
-});
+  encryption_key: optional(
+    secret(
+      'The key that encrypts backups: an age identity (AGE-SECRET-KEY-1…), as `naru backup new-key` prints it. Keep a copy elsewhere: without it no backup can be restored.',
+      (value) => (isBackupKey(value) ? null : keyForm),
+    ),
+  ),
+  max_age_hours: optional(
+    integer(
+      'The alarm fires when the last good backup is older; by default two hours more than `schedule.every_hours`.',
+      1,
+      8760,
+    ),
+  ),
+}).transform((backup) => ({
+  ...backup,
+  maxAgeHours: backup.schedule === null ? null : (backup.maxAgeHours ?? backup.schedule.everyHours + 2),
+}));

@@ -3,6 +3,7 @@ import type { Path } from './fault.ts';
 import { hint } from './nearest.ts';
 import type { Tree } from './read-yaml.ts';
 import type { SourceMap } from './source-map.ts';
+import { valueAt } from './tree.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -72,13 +73,4 @@ function kindWanted(expected: string): string {
 function kindOf(value: Tree): string {
   if (typeof value === 'string') return 'a single value';
   return Array.isArray(value) ? 'a list' : 'a mapping';
-}
-
-function valueAt(tree: Tree, path: Path): Tree | undefined {
-  let value: Tree | undefined = tree;
-  for (const step of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
-    value = (value as Readonly<Record<string | number, Tree>>)[step];
-  }
-  return value;
 }

@@ -1,15 +1,14 @@
-import type { z } from 'zod';
-import { defaultPorts } from './default-ports.ts';
+import { defaultPorts } from './defaults.ts';
 import {
   checked,
   choice,
   databaseUrl,
-  decimal,
   flag,
   integer,
   list,
   number,
   object,
+  optional,
   secretOrNothing,
   shaped,
   text,
@@ -18,10 +17,11 @@ import {
 } from './fields.ts';
 import { auth } from './schema-auth.ts';
 import { backup } from './schema-backup.ts';
-import { liability } from './schema-liability.ts';
 import { model } from './schema-models.ts';
-import { gpu, provider, secretHeaders, slot } from './schema-upstreams.ts';
-import { address, cidr, httpUrl, loopbackAddress } from './validators.ts';
+import { exchange } from './schema-prices.ts';
+import { provider, secretHeaders } from './schema-providers.ts';
+import { gpu, slot } from './schema-slots.ts';
+import { address, cidr, httpUrl, loopbackAddress, withoutSlash } from './validators.ts';
 
 const dayMs = 86_400_000;
 const maxPort = 65_535;
@@ -67,6 +67,15 @@ const edge = object('Proxies between the internet and Naru.', {
   ).prefault([]),
 });
 
+/** What the operator's console compares outstanding credit with. */
+const liability = object(
+  'Thresholds for prepaid credit, which the console shows; they reject nothing. The defaults are the amounts below which an issuer of electronic prepayment means need not register in Korea (Electronic Financial Transactions Act, since 2024-09-15); ask a lawyer whether they apply to you.',
+  {
+    outstanding_krw: withDefault(won('Outstanding paid credit in won.'), '3000000000'),
+    issued_krw: withDefault(won('Paid credit issued within a year, in won.'), '50000000000'),
+  },
+);
+
 const keys = object('The API keys that Naru issues.', {
   prefix: withDefault(
     shaped(
@@ -101,9 +110,11 @@ const limits = object('Limits on money, time and size.', {
     '600000',
   ),
   connect_timeout_ms: withDefault(limitMs('Timeout to open a connection to a candidate.'), '10000'),
-  first_byte_timeout_ms: limitMs(
-    'Timeout from a request to one provider to the first byte of its response; by default the next two apply, and `upstream_timeout_ms` for the last candidate.',
-  ).optional(),
+  first_byte_timeout_ms: optional(
+    limitMs(
+      'Timeout from a request to one provider to the first byte of its response; by default the next two apply, and `upstream_timeout_ms` for the last candidate.',
+    ),
+  ),
   fallback_stream_ms: withDefault(
     limitMs(
       'The same for a streamed request while another candidate is left: this, or four times the p99 of the last half hour if that is longer.',
@@ -117,11 +128,13 @@ const limits = object('Limits on money, time and size.', {
     '240000',
   ),
   stream_idle_timeout_ms: withDefault(limitMs('Timeout between two pieces of a response.'), '120000'),
-  total_timeout_ms: integer(
-    'Timeout for the calls to all candidates of a request together, to the last byte; unlimited by default.',
-    1,
-    7 * dayMs,
-  ).optional(),
+  total_timeout_ms: optional(
+    integer(
+      'Timeout for the calls to all candidates of a request together, to the last byte; unlimited by default.',
+      1,
+      7 * dayMs,
+    ),
+  ),
   drain_timeout_ms: withDefault(
     limitMs('The time that a stopping server gives requests in flight to end.'),
     '620000',
@@ -141,11 +154,13 @@ const limits = object('Limits on money, time and size.', {
     '15000',
   ),
   body_bytes: withDefault(integer('The largest request body.', 1024, 1_073_741_824), '26214400'),
-  memory_bytes: integer(
-    'The memory that all requests together may use: bodies, full upstream responses, responses that clients have not read yet. Beyond it the largest and slowest requests get a 503. Never less than four times `body_bytes`; by default a quarter of the memory that the process may use, 1 GiB at most. Workers share it.',
-    16_777_216,
-    1_099_511_627_776,
-  ).optional(),
+  memory_bytes: optional(
+    integer(
+      'The memory that all requests together may use: bodies, full upstream responses, responses that clients have not read yet. Beyond it the largest and slowest requests get a 503. Never less than four times `body_bytes`; by default a quarter of the memory that the process may use, 1 GiB at most. Workers share it.',
+      16_777_216,
+      1_099_511_627_776,
+    ),
+  ),
   client_memory_percent: withDefault(
     integer(
       'The share of `memory_bytes` that the requests with one key may use; without a key, those of one address.',
@@ -194,7 +209,11 @@ const routing = object('When a candidate is tried after the others because of it
     limitMs('The longest `Retry-After` that is accepted, and the longest cool-down.'),
     '600000',
   ),
-});
+}).transform((routing) => ({
+  ...routing,
+  longestCircuitOpenMs: Math.max(routing.circuitOpenMs, routing.longestCircuitOpenMs),
+  longestCoolDownMs: Math.max(routing.coolDownMs, routing.longestCoolDownMs),
+}));
 
 const settlement = object('When a response counts as settled.', {
   ack: withDefault(
@@ -204,28 +223,27 @@ const settlement = object('When a response counts as settled.', {
     ),
     'journal',
   ),
-  keep_settled_ms: integer(
-    'How long the journal keeps settlements that the database has, for a failover to a standby that lacks some of them; external database only. They are removed earlier once every standby has them, and at once with 0; by default 600000 while the server has a standby, else 0. Set it where standbys are missing in `pg_stat_replication`.',
-    0,
-    dayMs,
-  ).optional(),
-});
-
-const exchange = object('The conversion of USD prices to won. Required when a price is in USD.', {
-  usd_krw: decimal('Won for one US dollar.', 'above zero'),
-  margin_percent: withDefault(decimal('Added on conversion, in percent.'), '0'),
+  keep_settled_ms: optional(
+    integer(
+      'How long the journal keeps settlements that the database has, for a failover to a standby that lacks some of them; external database only. They are removed earlier once every standby has them, and at once with 0; by default 600000 while the server has a standby, else 0. Set it where standbys are missing in `pg_stat_replication`.',
+      0,
+      dayMs,
+    ),
+  ),
 });
 
 const datasets = object('The rankings and benchmarks.', {
-  sync_key: secretOrNothing('The key of the source API; absent or empty: nothing is synced.').optional(),
+  sync_key: optional(secretOrNothing('The key of the source API; absent or empty: nothing is synced.')),
   samples: withDefault(flag('Whether samples are served without a `sync_key`.'), 'true'),
-  base_url: withDefault(checked('The source API.', httpUrl), 'https://openrouter.ai/api/v1'),
+  base_url: withDefault(checked('The source API.', httpUrl, withoutSlash), 'https://openrouter.ai/api/v1'),
 });
 
 const metadata = object('Public facts of models, which fill in members that rows of `models` omit.', {
-  file: text(
-    "The facts file, relative to the configuration file's folder; by default `model-facts.json` in the data directory, or the facts shipped with Naru. `naru models refresh` writes it.",
-  ).optional(),
+  file: optional(
+    text(
+      "The facts file, relative to the configuration file's folder; by default `model-facts.json` in the data directory, or the facts shipped with Naru. `naru models refresh` writes it.",
+    ),
+  ),
 });
 
 const tracing = object('OpenTelemetry traces of calls. Without this member nothing is traced.', {
@@ -257,16 +275,13 @@ export const rootSchema = object('The configuration of Naru.', {
   limits: limits.prefault({}),
   routing: routing.prefault({}),
   settlement: settlement.prefault({}),
-  exchange: exchange.optional(),
+  exchange: optional(exchange),
   providers: list('Upstreams with a known dialect.', provider).prefault([]),
   slots: list('Local engines, started on demand.', slot).prefault([]),
   gpus: list('The memory that slots share.', gpu).prefault([]),
   models: list('The catalogue: the models that clients may request.', model).prefault([]),
   facts: metadata.prefault({}),
   datasets: datasets.prefault({}),
-  tracing: tracing.optional(),
-  backup: backup.optional(),
+  tracing: optional(tracing),
+  backup: optional(backup),
 });
-
-/** The parsed file: defaults filled in, values parsed, references not checked yet. */
-export type ParsedFile = z.output<typeof rootSchema>;

@@ -1,3 +1,4 @@
+import type { Path } from './fault.ts';
 import type { Tree } from './read-yaml.ts';
 
 /** A mapping of the file. */
@@ -28,4 +29,14 @@ export function has(members: Members, name: string): boolean {
 /** The member's own value; undefined when it is not in the file. */
 export function memberOf(members: Members, name: string): Tree | undefined {
   return has(members, name) ? members[name] : undefined;
+}
+
+/** The value at a path; undefined when there is none. */
+export function valueAt(tree: Tree, path: Path): Tree | undefined {
+  let value: Tree | undefined = tree;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Readonly<Record<string | number, Tree>>)[step];
+  }
+  return value;
 }

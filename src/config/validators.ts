@@ -82,3 +82,8 @@ export function modelId(value: string): string | null {
   const isPlain = /^[^\s\p{C}/?#%,"\\]{1,120}\/[^\s\p{C}/?#%,"\\]{1,120}$/u.test(value);
   return isPlain ? null : 'must look like author/slug, without spaces';
 }
+
+/** A URL, or a path, without slashes at its end. */
+export function withoutSlash(url: string): string {
+  return url.replace(/(?<!\/)\/+$/, '');
+}

@@ -1,4 +1,4 @@
-import { defaultKeepSettledMs } from '../config/config.ts';
+import { defaultKeepSettledMs } from '../config/defaults.ts';
 import type { Replication } from '../store/replication.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { SlotSettings } from '../config/slot.ts';
+import type { SlotSettings } from '../config/config.ts';
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Driver } from './drivers/driver.ts';

@@ -1,7 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Config } from '../config/config.ts';
-import type { SlotSettings } from '../config/slot.ts';
+import type { Config, SlotSettings } from '../config/config.ts';
 import { which } from '../postgres/run-command.ts';
 
 /** Why the program of a slot cannot be run; null when it can, or when Naru runs none. */

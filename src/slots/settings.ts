@@ -1,4 +1,4 @@
-import type { SlotSettings } from '../config/slot.ts';
+import type { SlotSettings } from '../config/config.ts';
 
 /** The configuration of all slots. */
 export interface SlotsSettings {

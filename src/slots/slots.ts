@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { SlotSettings } from '../config/slot.ts';
+import type { SlotSettings } from '../config/config.ts';
 import { configOf, driversOf, engineKey, type Machine } from './build-slot.ts';
 import type { SlotGrant, SlotStatus, Slots } from './contract.ts';
 import { SlotEventLoop } from './event-loop.ts';

@@ -1,4 +1,4 @@
-import { defaultKeepSettledMs } from '../config/config.ts';
+import { defaultKeepSettledMs } from '../config/defaults.ts';
 import type { Sql } from './sql.ts';
 
 /** The settings of an external server that decide whether an acknowledged charge is durable. */

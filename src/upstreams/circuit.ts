@@ -1,12 +1,4 @@
-/** When a candidate is demoted, and for how long (`routing:` of naru.yaml). */
-export interface CircuitLimits {
-  /** Consecutive failures that open the circuit. */
-  readonly failures: number;
-  /** How long it stays open the first time, in milliseconds; doubled each time a probe fails. */
-  readonly openMs: number;
-  /** The maximum time that it stays open. */
-  readonly maxOpenMs: number;
-}
+import type { RoutingConfig } from '../config/config.ts';
 
 /** `due`: open, and the next request may probe it; `probing`: a probe is in flight. */
 export type CircuitState = 'closed' | 'open' | 'due' | 'probing';
@@ -18,7 +10,7 @@ export type CircuitState = 'closed' | 'open' | 'due' | 'probing';
  * Instants are monotonic milliseconds.
  */
 export class Circuit {
-  readonly #limits: CircuitLimits;
+  readonly #limits: RoutingConfig;
   #failures = 0;
   /** How often it opened since it was last healthy. */
   #openings = 0;
@@ -26,7 +18,7 @@ export class Circuit {
   #dueMs = 0;
   #probing = false;
 
-  constructor(limits: CircuitLimits) {
+  constructor(limits: RoutingConfig) {
     this.#limits = limits;
   }
 
@@ -67,7 +59,7 @@ export class Circuit {
   failed(nowMs: number, isProbe: boolean): void {
     if (this.#openedMs !== null && !isProbe) return;
     this.#failures += 1;
-    if (isProbe || this.#failures >= this.#limits.failures) this.#open(nowMs);
+    if (isProbe || this.#failures >= this.#limits.circuitFailures) this.#open(nowMs);
   }
 
   /**
@@ -77,7 +69,7 @@ export class Circuit {
   responded(sentAtMs: number): boolean {
     if (this.#openedMs === null || sentAtMs < this.#openedMs) return false;
     this.#openedMs = null;
-    this.#failures = this.#limits.failures - 1;
+    this.#failures = this.#limits.circuitFailures - 1;
     return true;
   }
 
@@ -89,31 +81,23 @@ export class Circuit {
   }
 
   #open(nowMs: number): void {
-    const { openMs, maxOpenMs } = this.#limits;
-    const lastsMs = Math.min(openMs * 2 ** Math.min(this.#openings, 30), maxOpenMs);
+    const { circuitOpenMs, longestCircuitOpenMs } = this.#limits;
+    const lastsMs = Math.min(circuitOpenMs * 2 ** Math.min(this.#openings, 30), longestCircuitOpenMs);
     this.#openings += 1;
     this.#openedMs ??= nowMs;
     this.#dueMs = nowMs + lastsMs;
   }
 }
 
-/** How long a candidate rests after it returned 429 (`routing:` of naru.yaml). */
-export interface CoolDownLimits {
-  /** Used without a valid `Retry-After`; doubled each consecutive time. Milliseconds. */
-  readonly coolDownMs: number;
-  /** The maximum of a cool-down, and of an accepted `Retry-After`. */
-  readonly maxCoolDownMs: number;
-}
-
 const minMs = 1_000;
 
 /** The cool-down of one candidate after a 429. Instants are monotonic milliseconds. */
 export class CoolDown {
-  readonly #limits: CoolDownLimits;
+  readonly #limits: RoutingConfig;
   #untilMs = Number.NEGATIVE_INFINITY;
   #inARow = 0;
 
-  constructor(limits: CoolDownLimits) {
+  constructor(limits: RoutingConfig) {
     this.#limits = limits;
   }
 
@@ -128,14 +112,14 @@ export class CoolDown {
    */
   begin(nowMs: number, retryAfterMs: number | null): void {
     const isSane =
-      retryAfterMs !== null && retryAfterMs >= minMs && retryAfterMs <= this.#limits.maxCoolDownMs;
+      retryAfterMs !== null && retryAfterMs >= minMs && retryAfterMs <= this.#limits.longestCoolDownMs;
     if (isSane) {
       this.#untilMs = Math.max(this.#untilMs, nowMs + retryAfterMs);
       return;
     }
     if (this.leftMs(nowMs) > 0) return;
-    const { coolDownMs, maxCoolDownMs } = this.#limits;
-    this.#untilMs = nowMs + Math.min(coolDownMs * 2 ** Math.min(this.#inARow, 30), maxCoolDownMs);
+    const { coolDownMs, longestCoolDownMs } = this.#limits;
+    this.#untilMs = nowMs + Math.min(coolDownMs * 2 ** Math.min(this.#inARow, 30), longestCoolDownMs);
     this.#inARow += 1;
   }
 

@@ -1,4 +1,4 @@
-import type { CircuitLimits, CircuitState, CoolDownLimits } from './circuit.ts';
+import type { CircuitState } from './circuit.ts';
 import type { Percentiles } from './rolling-windows.ts';
 
 /** The windows of the endpoint records (spec:compat/8.2,8.3). */
@@ -51,9 +51,6 @@ export interface HealthView {
   statusOf(label: string): HealthStatus;
 }
 
-/** The limits that demote candidates. */
-export type HealthLimits = CircuitLimits & CoolDownLimits;
-
 /** A candidate without known problems. */
 export const healthy: HealthStatus = {
   circuit: 'closed',
@@ -62,15 +59,6 @@ export const healthy: HealthStatus = {
   probeInMs: 0,
   coolingMs: 0,
   unsteady: false,
-};
-
-/** The defaults. */
-export const defaultHealthLimits: HealthLimits = {
-  failures: 5,
-  openMs: 10_000,
-  maxOpenMs: 300_000,
-  coolDownMs: 5_000,
-  maxCoolDownMs: 600_000,
 };
 
 /** The health of candidates without data. */

@@ -1,9 +1,8 @@
+import type { RoutingConfig } from '../config/config.ts';
 import type { Clock } from '../time/clock.ts';
 import { Circuit, CoolDown } from './circuit.ts';
 import {
   type CandidateHealth,
-  defaultHealthLimits,
-  type HealthLimits,
   type HealthStatus,
   type HealthView,
   halfAnHourMs,
@@ -40,10 +39,10 @@ const forbidden = 403;
  */
 export class Health implements HealthView {
   readonly #clock: Clock;
-  readonly #limits: HealthLimits;
+  readonly #limits: RoutingConfig;
   readonly #seen = new Map<string, Seen>();
 
-  constructor(clock: Clock, limits: HealthLimits = defaultHealthLimits) {
+  constructor(clock: Clock, limits: RoutingConfig) {
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -189,10 +188,10 @@ class Seen {
   #streamFirstByte: PercentileWindow | null = null;
   #wholeFirstByte: PercentileWindow | null = null;
 
-  constructor(limits: HealthLimits) {
+  constructor(limits: RoutingConfig) {
     this.circuit = new Circuit(limits);
     this.coolDown = new CoolDown(limits);
-    this.#outageFailures = limits.failures;
+    this.#outageFailures = limits.circuitFailures;
   }
 
   /** Most candidates are used in only one of the two ways. */

@@ -1,5 +1,4 @@
 import type { ProviderConfig } from '../config/config.ts';
-import type { Secret } from '../config/secret.ts';
 import { anthropicDialect } from '../dialects/anthropic/index.ts';
 import { bedrockDialect } from '../dialects/bedrock/index.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -37,22 +36,19 @@ export function openDialect(config: ProviderConfig): OpenedDialect {
 }
 
 /** Every secret of a provider. */
-export function secretsOf({ apiKey, aws, headers }: ProviderConfig): readonly string[] {
-  const keys = [apiKey, aws?.accessKeyId, aws?.secretAccessKey, aws?.sessionToken];
-  return [...keys, ...Object.values(headers)]
-    .map((secret) => secret?.reveal() ?? '')
-    .filter((text) => text !== '');
+export function secretsOf(config: ProviderConfig): readonly string[] {
+  const { apiKey, accessKeyId, secretAccessKey, sessionToken, headers } = config;
+  return [apiKey, accessKeyId, secretAccessKey, sessionToken, ...Object.values(headers)].flatMap((secret) =>
+    secret === null ? [] : [secret.reveal()],
+  );
 }
 
-function awsOf({
-  aws,
-}: ProviderConfig): Record<'region' | 'accessKeyId' | 'secretAccessKey' | 'sessionToken', string> {
-  const text = (secret: Secret | null | undefined): string => secret?.reveal() ?? '';
+function awsOf(config: ProviderConfig) {
   return {
-    region: aws?.region ?? '',
-    accessKeyId: text(aws?.accessKeyId),
-    secretAccessKey: text(aws?.secretAccessKey),
-    sessionToken: text(aws?.sessionToken),
+    region: config.region ?? '',
+    accessKeyId: config.accessKeyId?.reveal() ?? '',
+    secretAccessKey: config.secretAccessKey?.reveal() ?? '',
+    sessionToken: config.sessionToken?.reveal() ?? '',
   };
 }
 

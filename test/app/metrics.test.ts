@@ -14,8 +14,8 @@ import {
 } from '../../src/metrics/registry.ts';
 import { maxSources, maxSourcesByStatus, RequestMetrics } from '../../src/metrics/request-metrics.ts';
 import { maxCandidates, UpstreamMetrics } from '../../src/routing/metrics.ts';
+import { defaultConfig } from '../../src/config/load.ts';
 import { Health } from '../../src/upstreams/health.ts';
-import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { until } from '../harness/until.ts';
@@ -143,7 +143,7 @@ test('10,000 models with traffic do not exceed the maximum of series, and nothin
 
 test('of 10,000 candidates the page shows those that are used or drained, up to the maximum', async () => {
   const clock = new TestClock();
-  const health = new Health(clock, defaultHealthLimits);
+  const health = new Health(clock, defaultConfig().routing);
   const candidates = Array.from({ length: 10_000 }, (_, n) => ({ label: `p/${n}` }));
   const catalogue = { models: [{ candidates }] } as unknown as Catalogue;
   const registry = new Registry();

@@ -37,8 +37,9 @@ const means = () => ({ dataDir: folder, uid: process.getuid?.() ?? -1, env: proc
 function configFor(name: string): BackupConfig {
   return {
     schedule: { everyHours: 24, atMinute: 180 },
-    drill: { everyHours: 168, atMinute: 240 },
-    place: { kind: 'folder', directory: join(folder, name) },
+    drill: { schedule: { everyHours: 168, atMinute: 240 } },
+    directory: join(folder, name),
+    s3: null,
     keep: { count: 14, ageDays: null },
     encryptionKey: new Secret(backupKey),
     maxAgeHours: 26,

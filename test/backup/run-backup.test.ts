@@ -67,7 +67,8 @@ function configFor(directory: string, more: Partial<BackupConfig> = {}): BackupC
   return {
     schedule: { everyHours: 24, atMinute: 180 },
     drill: null,
-    place: { kind: 'folder', directory },
+    directory,
+    s3: null,
     keep: { count: 14, ageDays: null },
     encryptionKey: null,
     maxAgeHours: 26,

@@ -8,7 +8,7 @@ import { BackupKey } from '../../src/backup/file-cipher.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';
 import { type BackupMade, runBackup } from '../../src/backup/run-backup.ts';
 import { s3Place } from '../../src/backup/s3-place.ts';
-import type { BackupConfig, S3PlaceConfig } from '../../src/config/config.ts';
+import type { BackupConfig, S3Config } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { commandLine } from '../../src/operations/operator-service.ts';
@@ -37,9 +37,8 @@ after(async () => {
   await server?.stop();
 });
 
-function configFor(prefix: string, more: Partial<S3PlaceConfig> = {}): S3PlaceConfig {
+function configFor(prefix: string, more: Partial<S3Config> = {}): S3Config {
   return {
-    kind: 's3',
     endpoint: cutter.endpoint,
     region: 'us-east-1',
     bucket: server.bucket,
@@ -47,12 +46,13 @@ function configFor(prefix: string, more: Partial<S3PlaceConfig> = {}): S3PlaceCo
     accessKeyId: new Secret('S3RVER'),
     secretAccessKey: new Secret('S3RVER'),
     pathStyle: true,
+    allowHttp: false,
     ...more,
   };
 }
 
 const partBytes = 64 * 1024;
-const placeFor = (prefix: string, more?: Partial<S3PlaceConfig>): BackupPlace =>
+const placeFor = (prefix: string, more?: Partial<S3Config>): BackupPlace =>
   s3Place(configFor(prefix, more), { clock, signal, partBytes, retryMs: 5 });
 
 async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
@@ -76,11 +76,12 @@ async function newDatabase(): Promise<Database> {
 
 test('a backup in a bucket is restored; old and interrupted ones are removed', async () => {
   const database = await newDatabase();
-  const place = configFor('gateway/one');
+  const s3 = configFor('gateway/one');
   const backup: BackupConfig = {
     schedule: null,
     drill: null,
-    place,
+    directory: null,
+    s3,
     keep: { count: 1, ageDays: null },
     encryptionKey: new Secret(backupKey),
     maxAgeHours: null,
@@ -102,16 +103,16 @@ test('a backup in a bucket is restored; old and interrupted ones are removed', a
   assert.ok(broken !== 'busy' && broken.kind === 'failed');
   assert.match(broken.error, /^s3:\/\/backups at 127/);
   cutter.cut(0, 0);
-  const left = (await s3Place(place, { clock, signal }).backups()).filter((one) => one !== first.name);
+  const left = (await s3Place(s3, { clock, signal }).backups()).filter((one) => one !== first.name);
   assert.equal(left.length, 1);
   await assert.rejects(
-    checkBackup(s3Place(place, { clock, signal }).open(left[0] ?? ''), await BackupKey.of(backupKey)),
+    checkBackup(s3Place(s3, { clock, signal }).open(left[0] ?? ''), await BackupKey.of(backupKey)),
     /is an unfinished backup/,
   );
   const second = await make();
   assert.equal(second.place, 's3://backups/gateway/one');
   assert.deepEqual(second.removed, [first.name]);
-  const found = s3Place(place, { clock, signal });
+  const found = s3Place(s3, { clock, signal });
   assert.deepEqual(await found.backups(), [second.name]);
   const opened = await checkBackup(found.open(second.name), await BackupKey.of(backupKey));
   assert.equal(await restoreBackup(await newDatabase(), opened, false), second.rows);

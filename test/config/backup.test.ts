@@ -1,24 +1,23 @@
 /** `backup:` of naru.yaml. */
 import assert from 'node:assert/strict';
-import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { backupKey } from '../harness/backup-keys.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
 test('a schedule has defaults, its folder is relative to the file, and its key is a secret', () => {
   const { backup } = configOf(`backup: { schedule: {}, directory: backups, encryption_key: ${backupKey} }`);
-  const { encryptionKey, place, ...rest } = backup ?? assert.fail();
+  const { encryptionKey, directory, ...rest } = backup ?? assert.fail();
   assert.equal(encryptionKey?.reveal(), backupKey);
-  assert.ok(place?.kind === 'folder');
-  assert.equal(place.directory, resolve(join(dirname(place.directory), 'backups')));
+  assert.equal(directory, '/etc/naru/backups');
   assert.deepEqual(rest, {
     schedule: { everyHours: 24, atMinute: 180 },
+    s3: null,
     drill: null,
     keep: { count: 14, ageDays: null },
     maxAgeHours: 26,
   });
   assert.equal(configOf('backup: { keep: { count: 3 } }').backup?.maxAgeHours, null);
-  const drill = configOf('backup: { schedule: {}, directory: /b, drill: {} }').backup?.drill;
+  const drill = configOf('backup: { schedule: {}, directory: /b, drill: {} }').backup?.drill?.schedule;
   assert.deepEqual(drill, { everyHours: 168, atMinute: 180 });
   const six = configOf('backup: { schedule: { every_hours: 6, at: 23:59 }, directory: /b }').backup;
   assert.deepEqual([six?.schedule?.atMinute, six?.maxAgeHours], [1439, 8]);
@@ -40,17 +39,16 @@ const s3 =
   'endpoint: "https://s3.example", bucket: naru-backups, access_key_id: a, secret_access_key: s3cret';
 
 test('a bucket has defaults, and needs encryption beyond this machine unless allowed', () => {
-  const place = configOf(`backup: { s3: { ${s3} } }`).backup?.place;
-  assert.ok(place?.kind === 's3');
-  const { accessKeyId, secretAccessKey, ...rest } = place;
+  const place = configOf(`backup: { s3: { ${s3} } }`).backup?.s3;
+  const { accessKeyId, secretAccessKey, ...rest } = place ?? assert.fail();
   assert.deepEqual([accessKeyId.reveal(), secretAccessKey.reveal()], ['a', 's3cret']);
   assert.deepEqual(rest, {
-    kind: 's3',
     endpoint: 'https://s3.example',
     region: 'us-east-1',
     bucket: 'naru-backups',
     prefix: 'naru',
     pathStyle: true,
+    allowHttp: false,
   });
   const plain = s3.replace('https:', 'http:');
   assert.match(

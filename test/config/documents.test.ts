@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { configurationPage } from '../../scripts/docs-site/configuration.ts';
-import { inheritedVariables } from '../../src/config/build-upstreams.ts';
 import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
 import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
+import { inheritedVariables } from '../../src/config/schema-slots.ts';
 import { backupKey } from '../harness/backup-keys.ts';
 import { configOf, faultsOf } from './load-text.ts';
 

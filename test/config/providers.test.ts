@@ -51,11 +51,11 @@ test('bedrock needs a region and one credential', () => {
 
 test('either credential works for bedrock', () => {
   const [byKey] = configOf(withProvider('dialect: bedrock', 'region: eu-west-1', 'api_key: k')).providers;
-  assert.equal(byKey?.aws?.region, 'eu-west-1');
-  assert.equal(byKey?.aws?.accessKeyId, null);
+  assert.equal(byKey?.region, 'eu-west-1');
+  assert.equal(byKey?.accessKeyId, null);
   const signing = ['region: us-gov-west-1', 'access_key_id: a', 'secret_access_key: s'];
   const [signed] = configOf(withProvider('dialect: bedrock', ...signing)).providers;
-  assert.equal(signed?.aws?.secretAccessKey?.reveal(), 's');
+  assert.equal(signed?.secretAccessKey?.reveal(), 's');
 });
 
 test('members of bedrock are faults on other providers', () => {

@@ -49,9 +49,9 @@ test('a secret is readable through its reveal method', () => {
   assert.equal(providers[0]?.headers['x-extra']?.reveal(), secrets.HEADER);
   assert.equal(datasets.syncKey?.reveal(), secrets.SYNC);
   assert.equal(auth.oidc?.clientSecret.reveal(), secrets.OIDC);
-  const aws = providers[1]?.aws;
+  const q = providers[1];
   assert.deepEqual(
-    [aws?.region, aws?.accessKeyId?.reveal(), aws?.secretAccessKey?.reveal(), aws?.sessionToken?.reveal()],
+    [q?.region, q?.accessKeyId?.reveal(), q?.secretAccessKey?.reveal(), q?.sessionToken?.reveal()],
     ['us-east-1', secrets.ID, secrets.KEY, secrets.SESSION],
   );
 });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { defaultPorts } from '../../src/config/default-ports.ts';
+import { defaultPorts } from '../../src/config/defaults.ts';
 import { configOf } from '../config/load-text.ts';
 import { parseCommand } from './parse-command.ts';
 

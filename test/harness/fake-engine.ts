@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { SlotSettings } from '../../src/config/slot.ts';
+import type { SlotSettings } from '../../src/config/config.ts';
 import type { Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
 
 /** How a scripted engine misbehaves; by default it serves at once and correctly. */

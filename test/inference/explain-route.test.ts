@@ -53,11 +53,8 @@ const question = (more: Partial<RouteQuestion> = {}): RouteQuestion => ({
 function someHealth(): Health {
   let nowMs = 10_000_000;
   const civilMs = Date.parse('2026-11-21T12:03:11+09:00');
-  const health = new Health({
-    ...systemClock,
-    monotonic: () => nowMs,
-    now: () => civilMs + nowMs - 10_000_000,
-  });
+  const clock = { ...systemClock, monotonic: () => nowMs, now: () => civilMs + nowMs - 10_000_000 };
+  const health = new Health(clock, config.routing);
   for (let n = 0; n < 499; n += 1)
     health.ended('up1/upstream-one', { broken: false, tokens: 10, tookMs: 100 });
   health.failed('up1/upstream-one', 500);

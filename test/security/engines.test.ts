@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inheritedVariables } from '../../src/config/build-upstreams.ts';
+import { inheritedVariables } from '../../src/config/schema-slots.ts';
 import { createInstallation } from '../cli/naru.ts';
 import { eventually } from '../harness/until.ts';
 

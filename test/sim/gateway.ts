@@ -26,7 +26,6 @@ import type { Slots } from '../../src/slots/slots.ts';
 import { Database } from '../../src/store/database.ts';
 import { DatabaseClock } from '../../src/store/database-clock.ts';
 import { Health } from '../../src/upstreams/health.ts';
-import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
 import type { Provider } from '../../src/upstreams/providers.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import type { MachineDisk } from './memory-disk.ts';
@@ -107,7 +106,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   });
   const { accounts, keys, settlements, feed, nodes, leases: shares } = accounting;
   const memory = new MemoryWatch(accounting, parts.onMemory);
-  const health = new Health(clock, defaultHealthLimits);
+  const health = new Health(clock, config.routing);
   /** A reservation that the witnesses of the world see wait and be counted. */
   const openReservation: typeof accounting.openReservation = (account, key) => {
     const reservation = accounting.openReservation(account, key);

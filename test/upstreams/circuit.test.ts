@@ -4,11 +4,11 @@ import { systemClock } from '../../src/time/clock.ts';
 import { Health } from '../../src/upstreams/health.ts';
 
 const limits = {
-  failures: 3,
-  openMs: 1_000,
-  maxOpenMs: 5_000,
+  circuitFailures: 3,
+  circuitOpenMs: 1_000,
+  longestCircuitOpenMs: 5_000,
   coolDownMs: 2_000,
-  maxCoolDownMs: 60_000,
+  longestCoolDownMs: 60_000,
 };
 const whole = { broken: false, tokens: 10, tookMs: 100 };
 const label = 'up1/x';

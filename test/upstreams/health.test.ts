@@ -2,18 +2,20 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { defaultConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { Health } from '../../src/upstreams/health.ts';
 import { fiveMinutesMs, halfAnHourMs, oneDayMs } from '../../src/upstreams/health-status.ts';
 import { BucketRing } from '../../src/upstreams/rolling-windows.ts';
 import { check } from '../harness/property.ts';
 
+const { routing } = defaultConfig();
 const windows = [fiveMinutesMs, halfAnHourMs, oneDayMs];
 
 /** Health on a clock that only the test moves. */
 function createHealth() {
   let nowMs = 12_345_678;
-  const health = new Health({ ...systemClock, monotonic: () => nowMs });
+  const health = new Health({ ...systemClock, monotonic: () => nowMs }, routing);
   const pass = (ms: number): void => {
     nowMs += ms;
   };
@@ -151,7 +153,7 @@ test('a ring counts its window to the length of a bucket, whatever came before',
 });
 
 test('measuring a request costs no more than hashing a key ten times', () => {
-  const health = new Health(systemClock);
+  const health = new Health(systemClock, routing);
   const measured = bestCost(() => {
     health.responded('up1/some-model', 12.5);
     health.ended('up1/some-model', response);

@@ -159,8 +159,9 @@ test('backups that cannot be written, and drills that cannot read them, raise al
   const clock = new TestClock();
   const backup = {
     schedule: { everyHours: 24, atMinute: 180 },
-    drill: { everyHours: 168, atMinute: 240 },
-    place: { kind: 'folder', directory: join(folder, 'file/below') },
+    drill: { schedule: { everyHours: 168, atMinute: 240 } },
+    directory: join(folder, 'file/below'),
+    s3: null,
     keep: { count: 14, ageDays: null },
     ...{ encryptionKey: null, maxAgeHours: 26 },
   } as const;

@@ -5,7 +5,7 @@ import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import { readManifest } from '../../backup/archive.ts';
 import { type BackupFiles, backupNameOf } from '../../backup/backup-files.ts';
-import { keyOf, noPlace, openPlace } from '../../backup/open-place.ts';
+import { hasPlace, keyOf, noPlace, openPlace } from '../../backup/open-place.ts';
 import { type BackupMade, type RunFailed, runBackup } from '../../backup/run-backup.ts';
 import { type DrillDone, runDrill } from '../../backup/run-drill.ts';
 import { type RunRow, readRuns } from '../../backup/runs-sql.ts';
@@ -99,7 +99,7 @@ export async function drillNow(paths: CliPaths, proc: ProcessContext): Promise<D
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const { backup } = config;
-  if (backup === null || backup.place === null) throw new OperatorError(noPlace);
+  if (!hasPlace(backup)) throw new OperatorError(noPlace);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
     await migrateForCommand(database);

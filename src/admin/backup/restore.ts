@@ -7,7 +7,7 @@ import type { ProcessContext } from '../../app/process-context.ts';
 import { assertEncrypted, checkBackup, readAnchors } from '../../backup/archive.ts';
 import { type BackupFiles, folderFiles, isBackupName } from '../../backup/backup-files.ts';
 import { countTables } from '../../backup/manifest.ts';
-import { keyOf, openPlace } from '../../backup/open-place.ts';
+import { hasPlace, keyOf, openPlace } from '../../backup/open-place.ts';
 import { restoreBackup } from '../../backup/restore-backup.ts';
 import type { Config } from '../../config/config.ts';
 import { verifyLedger } from '../../ledger/verification.ts';
@@ -63,8 +63,7 @@ export async function restore(
  */
 async function findBackup({ backup }: Config, named: string, cwd: string): Promise<BackupFiles> {
   const dir = resolve(cwd, named);
-  if (!isBackupName(named) || existsSync(dir) || backup === null || backup.place === null)
-    return folderFiles(dir);
+  if (!isBackupName(named) || existsSync(dir) || !hasPlace(backup)) return folderFiles(dir);
   const means = { clock: systemClock, signal: new AbortController().signal };
   return (await openPlace(backup, means)).open(named);
 }

@@ -5,7 +5,7 @@ import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/confi
 import { demoEngineFile } from '../../app/default-config.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';
-import { defaultPorts } from '../../config/default-ports.ts';
+import { defaultPorts } from '../../config/defaults.ts';
 import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { readCertificateExpiry } from '../../http/certificate-watch.ts';

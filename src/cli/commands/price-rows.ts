@@ -1,5 +1,5 @@
 import { type CatalogueChange, isLargeChange } from '../../catalogue/difference.ts';
-import type { StatedPrice, StatedTiers } from '../../config/config.ts';
+import type { StatedPrice, StatedTiers } from '../../config/schema-prices.ts';
 import { rateToDecimal, type TokenRates } from '../../money/price.ts';
 import type { PublishedPrice } from '../../operations/catalogue-operations.ts';
 import { seoulIsoOf } from '../../time/period.ts';

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { defaultPorts } from '../../config/default-ports.ts';
+import { defaultPorts } from '../../config/defaults.ts';
 import { visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';

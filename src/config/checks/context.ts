@@ -1,16 +1,16 @@
-import type { ExchangeConfig } from '../config.ts';
-import type { Mapping } from '../mapping.ts';
+import type { MappingOf } from '../mapping.ts';
 import type { AppliedMetadata } from '../model-metadata/apply-metadata.ts';
 import type { ModelMetadata } from '../model-metadata/metadata.ts';
+import type { ExchangeRate } from '../rates.ts';
 import type { rootSchema } from '../schema.ts';
 import type { candidate, model } from '../schema-models.ts';
-import type { gpu, slot } from '../schema-upstreams.ts';
+import type { gpu, slot } from '../schema-slots.ts';
 
-export type FileMapping = Mapping<typeof rootSchema>;
-export type SlotMapping = Mapping<typeof slot>;
-export type GpuMapping = Mapping<typeof gpu>;
-export type ModelMapping = Mapping<typeof model>;
-export type CandidateMapping = Mapping<typeof candidate>;
+export type FileMapping = MappingOf<typeof rootSchema>;
+export type SlotMapping = MappingOf<typeof slot>;
+export type GpuMapping = MappingOf<typeof gpu>;
+export type ModelMapping = MappingOf<typeof model>;
+export type CandidateMapping = MappingOf<typeof candidate>;
 
 /** The facts that a file was filled from; null without facts. */
 export interface KnownMetadata {
@@ -22,7 +22,7 @@ export interface KnownMetadata {
 export type Names = ReadonlyMap<string, number>;
 
 /** The exchange rate; `unstated` when there is none, `faulty` when the schema rejects it. */
-export type Exchange = ExchangeConfig | 'unstated' | 'faulty';
+export type Exchange = ExchangeRate | 'unstated' | 'faulty';
 
 /** What a model is checked against. */
 export interface ModelContext {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { Mapping } from '../mapping.ts';
+import { type Mapping, mappingOf } from '../mapping.ts';
 import type { Tree } from '../read-yaml.ts';
 import { rootSchema } from '../schema.ts';
 import type { SourceMap } from '../source-map.ts';
@@ -16,7 +16,7 @@ import { checkSlot } from './slots.ts';
  * once.
  */
 export function checkFile(tree: Tree, sourceMap: SourceMap, known: KnownMetadata): void {
-  const file: FileMapping = new Mapping(rootSchema, tree, [], sourceMap);
+  const file = mappingOf(rootSchema, tree, sourceMap);
   checkPorts(file);
   checkAuth(file);
   checkBackup(file);

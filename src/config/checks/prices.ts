@@ -1,7 +1,7 @@
 import { type Rate, rateToDecimal } from '../../money/price.ts';
-import type { ExchangeConfig } from '../config.ts';
-import type { Mapping } from '../mapping.ts';
+import type { MappingOf } from '../mapping.ts';
 import {
+  type ExchangeRate,
   maxRate,
   maxUnconfirmedRate,
   maxUnconfirmedRequestRate,
@@ -9,7 +9,7 @@ import {
   rateOf,
   unitsOf,
 } from '../rates.ts';
-import type { price, tier, upstreamPrice } from '../schema-models.ts';
+import type { price, tier, upstreamPrice } from '../schema-prices.ts';
 import type { Exchange, FileMapping, ModelContext, ModelMapping } from './context.ts';
 import { isFactPrice } from './metadata.ts';
 
@@ -43,12 +43,12 @@ export function checkPrices(
   }
 }
 
-function checkPrice(row: Mapping<typeof price>, exchange: Exchange): void {
+function checkPrice(row: MappingOf<typeof price>, exchange: Exchange): void {
   if (row.states('upstream_price')) checkUpstream(row.mapping('upstream_price'), exchange);
   checkRates(row, exchange);
 }
 
-function checkRates(row: Mapping<typeof price>, exchange: Exchange): void {
+function checkRates(row: MappingOf<typeof price>, exchange: Exchange): void {
   const inUsd = row.value('currency') === 'USD';
   if (inUsd && exchange === 'unstated')
     row.addAt('currency', 'is USD, but the file states no exchange: { usd_krw: … }');
@@ -70,7 +70,7 @@ function checkRates(row: Mapping<typeof price>, exchange: Exchange): void {
 }
 
 /** What an upstream charges is in a currency whose rate is known. It bills nothing. */
-function checkUpstream(row: Mapping<typeof upstreamPrice>, exchange: Exchange): void {
+function checkUpstream(row: MappingOf<typeof upstreamPrice>, exchange: Exchange): void {
   const [currency, per, stated] = [row.value('currency'), row.value('per'), row.value('rate')];
   if (currency === 'KRW' && row.states('rate')) row.addAtName('rate', 'has no effect on a price in KRW');
   const own = currency === 'USD' && typeof exchange !== 'string' ? exchange.usdKrw : undefined;
@@ -85,7 +85,7 @@ function checkUpstream(row: Mapping<typeof upstreamPrice>, exchange: Exchange): 
   checkTiers(row.mappings('tiers'), by);
 }
 
-function checkTiers(tiers: readonly Mapping<typeof tier>[], by: CheckedBy): void {
+function checkTiers(tiers: readonly MappingOf<typeof tier>[], by: CheckedBy): void {
   const names = tiers.map((row) => row.value('tier'));
   for (const [position, row] of tiers.entries()) {
     checkTokens(row, by);
@@ -96,7 +96,7 @@ function checkTiers(tiers: readonly Mapping<typeof tier>[], by: CheckedBy): void
 
 interface CheckedBy {
   readonly units: bigint;
-  readonly exchange: ExchangeConfig | null;
+  readonly exchange: ExchangeRate | null;
   readonly isConfirmed: boolean;
 }
 

@@ -1,12 +1,12 @@
-import type { Mapping } from '../mapping.ts';
-import type { provider } from '../schema-upstreams.ts';
+import type { MappingOf } from '../mapping.ts';
+import type { provider } from '../schema-providers.ts';
 
 const awsMembers = ['region', 'access_key_id', 'secret_access_key', 'session_token'] as const;
 
 /**
  * Reports a reserved name, and the members that the dialect of a provider requires or does not use.
  */
-export function checkProvider(row: Mapping<typeof provider>): void {
+export function checkProvider(row: MappingOf<typeof provider>): void {
   if (/^naru(?:\/|$)/i.test(row.text('slug') ?? ''))
     row.addAt('slug', 'the slug "naru" belongs to the slots: use another name');
   if (row.text('dialect') !== 'openai' && row.states('variant'))
@@ -19,7 +19,7 @@ export function checkProvider(row: Mapping<typeof provider>): void {
   }
 }
 
-function checkBedrock(row: Mapping<typeof provider>): void {
+function checkBedrock(row: MappingOf<typeof provider>): void {
   if (!row.states('region')) row.add('needs region: bedrock endpoints are regional');
   const hasId = row.states('access_key_id');
   if (hasId !== row.states('secret_access_key'))

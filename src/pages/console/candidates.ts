@@ -221,14 +221,14 @@ function testRow({ database, clock, processes }: CandidatePageParts) {
 }
 
 function providerBody(provider: ProviderConfig): z.input<typeof providerShape> {
-  const { slug, name, baseUrl, dialect, variant, apiKey, aws, headers } = provider;
+  const { slug, name, baseUrl, dialect, variant, apiKey, secretAccessKey, headers } = provider;
   return {
     slug,
     name,
     base_url: baseUrl,
     dialect,
     variant,
-    has_secret: apiKey !== null || (aws?.secretAccessKey ?? null) !== null || Object.keys(headers).length > 0,
+    has_secret: apiKey !== null || secretAccessKey !== null || Object.keys(headers).length > 0,
     connect_timeout_ms: provider.connectTimeoutMs,
     first_byte_timeout_ms: provider.firstByteTimeoutMs,
     max_connections: provider.maxConnections,

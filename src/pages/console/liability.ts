@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import {
   creditAges,
@@ -7,7 +8,6 @@ import {
   readIssuedMonths,
   readLiability,
 } from '../../ledger/liability-sql.ts';
-import type { Krw } from '../../money/krw.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
@@ -19,7 +19,7 @@ export interface LiabilityParts {
   readonly reads: Database;
   readonly clock: Clock;
   /** The thresholds of the configuration. */
-  readonly liability: { readonly outstanding: Krw; readonly issued: Krw };
+  readonly liability: Config['liability'];
 }
 
 const yearMs = 365 * 86_400_000;
@@ -80,8 +80,8 @@ function summaryPage({ reads, clock, liability }: LiabilityParts) {
           ...splitOf(months.filter((one) => one.month === each)),
         })),
         thresholds: {
-          outstanding_micro: String(liability.outstanding),
-          issued_micro: String(liability.issued),
+          outstanding_micro: String(liability.outstandingKrw),
+          issued_micro: String(liability.issuedKrw),
         },
       };
     },

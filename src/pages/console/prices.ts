@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type CatalogueChange, isLargeChange } from '../../catalogue/difference.ts';
 import { type PriceVersion, readPricesBefore, readPublishedExchanges } from '../../catalogue/prices-sql.ts';
-import type { StatedPrice } from '../../config/config.ts';
+import type { StatedPrice } from '../../config/schema-prices.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';

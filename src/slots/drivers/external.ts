@@ -1,4 +1,4 @@
-import type { SlotSettings } from '../../config/slot.ts';
+import type { SlotSettings } from '../../config/config.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Driver } from './driver.ts';
 import { otherModel, statusOf } from './health.ts';

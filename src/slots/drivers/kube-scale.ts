@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { KubeTarget } from '../../config/slot.ts';
+import type { KubeTarget } from '../../config/config.ts';
 import { HttpError } from '../../http/client/http-error.ts';
 import { type HttpResponse, request } from '../../http/client/request.ts';
 import { retryAfterOf } from '../../http/client/retry-after.ts';

@@ -1,4 +1,4 @@
-import type { SlotDriver, SlotSettings } from '../../config/slot.ts';
+import type { SlotDriver, SlotSettings } from '../../config/config.ts';
 import type { Log } from '../../log/log.ts';
 import { type Clock, pause } from '../../time/clock.ts';
 import type { ProbeResult } from '../scheduler/state.ts';

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
-import type { SlotDriver, SlotSettings } from '../../config/slot.ts';
+import type { SlotDriver, SlotSettings } from '../../config/config.ts';
 import { describeError, type Log } from '../../log/log.ts';
 import { type Clock, isoOf, within } from '../../time/clock.ts';
 import { type EngineLog, openEngineLog, pruneEngineLogs } from '../engine-log.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { defaultKeepSettledMs } from '../../../src/config/config.ts';
+import { defaultKeepSettledMs } from '../../../src/config/defaults.ts';
 import { type Disk, systemDisk } from '../../../src/ledger/journal/disk.ts';
 import type { Journal } from '../../../src/ledger/journal/journal.ts';
 import { Retention } from '../../../src/ledger/segment-retention.ts';
