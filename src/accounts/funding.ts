@@ -1,9 +1,9 @@
-import type { Account } from './account.ts';
 import { Refusal } from '../errors/catalogue.ts';
-import type { Key } from './key.ts';
-import { assertMayCall, limitRule, noCredit, refuseFirst } from './rules.ts';
 import type { Krw } from '../money/krw.ts';
 import { seoulDayAt } from '../time/period.ts';
+import type { Account } from './account.ts';
+import type { Key } from './key.ts';
+import { assertMayCall, limitRule, noCredit, refuseFirst } from './rules.ts';
 
 const limitRules = [limitRule];
 

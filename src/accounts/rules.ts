@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
-import type { KeyKind } from './api-key.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../money/krw.ts';
+import type { KeyKind } from './api-key.ts';
 import type { Key } from './key.ts';
 import type { KeyRow } from './keys-sql.ts';
 

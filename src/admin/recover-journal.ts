@@ -3,13 +3,13 @@ import { dirname, join, resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
-import { notifyNodes, workerDirs } from '../ledger/journal-recovery.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../ledger/journal/inspect.ts';
 import type { Ticket } from '../ledger/journal/journal.ts';
 import type { OpenRecord } from '../ledger/journal-records.ts';
+import { notifyNodes } from '../ledger/journal-recovery.ts';
 import {
   checkRecovered,
   orphanFailure,
@@ -29,6 +29,7 @@ import {
   DataDirLockedError,
   lockDataDir,
 } from '../postgres/data-dir-lock.ts';
+import { workerDirs } from '../postgres/worker-dir.ts';
 import type { Database } from '../store/database.ts';
 import { DatabaseClock } from '../store/database-clock.ts';
 import { readDatabaseId } from '../store/database-identity.ts';

@@ -1,13 +1,13 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountCache } from '../accounts/account-cache.ts';
-import { Refusal } from '../errors/catalogue.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { RouteTable } from '../http/route-table.ts';
 import type { KeyHash } from '../accounts/api-key.ts';
 import type { BearerHashes, Caller } from '../accounts/authenticate.ts';
 import type { Key } from '../accounts/key.ts';
 import type { KeyCache } from '../accounts/key-cache.ts';
 import { assertMayCall, type Credential } from '../accounts/rules.ts';
+import { Refusal } from '../errors/catalogue.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { RouteTable } from '../http/route-table.ts';
 import type { DatabaseWaits } from '../nodes/database-waits.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Reply } from '../wire/reply.ts';

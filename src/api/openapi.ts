@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { catalogue, errorTypeOf, type Failure, hasRetryAfter } from '../errors/catalogue.ts';
 import type { Credential } from '../accounts/rules.ts';
+import { catalogue, errorTypeOf, type Failure, hasRetryAfter } from '../errors/catalogue.ts';
 import {
   errorResponses,
   type OpenapiObject,

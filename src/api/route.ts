@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { Refusal } from '../errors/catalogue.ts';
-import type { Exchange } from '../http/exchange.ts';
 import type { KeyHash } from '../accounts/api-key.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Key } from '../accounts/key.ts';
 import type { Credential } from '../accounts/rules.ts';
+import type { Refusal } from '../errors/catalogue.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RouteDocument } from './document.ts';
 

@@ -98,13 +98,11 @@ export function targetsOf({ limits, clock, log, liveCatalog, engines, lanes }: T
     engineDialect: openaiDialect,
     clock,
     log,
-    get streamIdleTimeoutMs() {
-      return limits().streamIdleTimeoutMs;
-    },
+    limits,
   };
 }
 
-/** The parts of an inference call. Limits are getters: a request uses the current ones. */
+/** The parts of an inference call. */
 function inferenceOf({
   limits,
   clock,
@@ -128,18 +126,7 @@ function inferenceOf({
     chain: {
       clock,
       health,
-      get budgetMs() {
-        return limits().upstreamTimeoutMs;
-      },
-      get totalTimeoutMs() {
-        return limits().totalTimeoutMs;
-      },
-      get fallbackStreamMs() {
-        return limits().fallbackStreamMs;
-      },
-      get fallbackWholeMs() {
-        return limits().fallbackWholeMs;
-      },
+      limits,
       targets: targetsOf({ limits, clock, log, liveCatalog, engines, lanes }),
     },
     clock,
@@ -151,12 +138,6 @@ function inferenceOf({
     observer,
     tracer,
     count: (texts, enough) => tokens.count(texts, enough),
-    get maxBodyBytes() {
-      return limits().bodyBytes;
-    },
-    get keepAliveMs() {
-      return limits().keepAliveCommentMs;
-    },
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Served } from '../http/serve.ts';
+import type { AlarmWatch } from '../operations/alarms.ts';
 import type { LiveFigures } from '../pages/console/live-figures.ts';
 import { labelsOf, reportHealth } from '../routing/health-report.ts';
 import { halfAnHourMs } from '../upstreams/health-status.ts';
-import type { AlarmWatch } from '../operations/alarms.ts';
 import type { GatewayCore } from './gateway-core.ts';
 
 /** All candidates are reported while they are so few; of more, those that matter now. */

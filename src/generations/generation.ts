@@ -1,9 +1,9 @@
 import type { ParameterChange } from '../dialects/dialect.ts';
-import type { GenerationUuid } from '../wire/ids/generation-id.ts';
-import { generationIdOf } from '../wire/ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal, krwToNumber } from '../money/krw.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { isoOf } from '../time/clock.ts';
+import type { GenerationUuid } from '../wire/ids/generation-id.ts';
+import { generationIdOf } from '../wire/ids/generation-id.ts';
 import { webAddress } from './apps.ts';
 import type { App } from './apps-sql.ts';
 

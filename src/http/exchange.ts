@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
-import { newRequestId, requestIdAt, requestIdWithLead } from '../wire/ids/request-id.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
 import type { ListPlace } from '../memory/linked-list.ts';
 import { joined } from '../wire/byte-collector.ts';
+import { newRequestId, requestIdAt, requestIdWithLead } from '../wire/ids/request-id.ts';
 import { parseJson } from '../wire/json.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
 import type {

@@ -1,4 +1,5 @@
 import type { Candidate } from '../catalogue/model.ts';
+import type { LimitsConfig } from '../config/config.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages, rejectReasons } from '../errors/messages.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
@@ -19,16 +20,8 @@ export interface Chain {
   readonly clock: Clock;
   /** Records how each attempt ended. */
   readonly health: Health;
-  /** Milliseconds of waiting for the first byte, over all candidates. */
-  readonly budgetMs: number;
-  /** Milliseconds of all calls together, to the last byte; null: no such limit. */
-  readonly totalTimeoutMs: number | null;
-  /**
-   * Milliseconds to the first byte of one candidate while another is left, for a streamed and for a
-   * whole response.
-   */
-  readonly fallbackStreamMs: number;
-  readonly fallbackWholeMs: number;
+  /** The current limits of the configuration. */
+  readonly limits: () => LimitsConfig;
 }
 
 /** A candidate that was slow lately gets this many times its p99 before the next one is tried. */
@@ -52,10 +45,11 @@ export async function attempt(
   context: AttemptContext,
 ): Promise<OpenResponse> {
   const failed: Failure[] = [];
+  const { upstreamTimeoutMs: budgetMs, totalTimeoutMs } = chain.limits();
   let usedMs = 0;
   let tried = 0;
   // No candidate is called for what a timer left of the budget.
-  const isSpent = (): boolean => usedMs > chain.budgetMs - timerSlackMs;
+  const isSpent = (): boolean => usedMs > budgetMs - timerSlackMs;
   const turns = new Turns(chain.health, candidates);
   for (let candidate = turns.next(); candidate !== null; candidate = turns.next()) {
     const { isProbe } = turns;
@@ -63,8 +57,8 @@ export async function attempt(
     tried += 1;
     context.calling(candidate);
     const limits: CallLimits = {
-      budget: leftOf(chain.budgetMs, usedMs),
-      total: chain.totalTimeoutMs === null ? null : leftOf(chain.totalTimeoutMs, usedMs),
+      budget: leftOf(budgetMs, usedMs),
+      total: totalTimeoutMs === null ? null : leftOf(totalTimeoutMs, usedMs),
       firstByteMs:
         tried === candidates.length ? Number.POSITIVE_INFINITY : fallbackMs(chain, candidate, request.stream),
     };
@@ -88,7 +82,7 @@ export async function attempt(
     usedMs += waitedMs;
     if (isSpent() || (outcome.kind === 'timed_out' && outcome.expired.kind === 'total')) break;
   }
-  throw refusalOf(request, failed, { budgetMs: chain.budgetMs, isBudgetSpent: isSpent() });
+  throw refusalOf(request, failed, { budgetMs, isBudgetSpent: isSpent() });
 }
 
 function leftOf(limitMs: number, usedMs: number): RequestLimit {
@@ -100,7 +94,8 @@ function leftOf(limitMs: number, usedMs: number): RequestLimit {
  * tried (spec:errors/8.3): the default, or more for one that was slow lately but responded.
  */
 function fallbackMs(chain: Chain, { label }: Candidate, isStream: boolean): number {
-  const defaultMs = isStream ? chain.fallbackStreamMs : chain.fallbackWholeMs;
+  const { fallbackStreamMs, fallbackWholeMs } = chain.limits();
+  const defaultMs = isStream ? fallbackStreamMs : fallbackWholeMs;
   return Math.max(defaultMs, slowFactor * (chain.health.firstByteP99(label, isStream) ?? 0));
 }
 

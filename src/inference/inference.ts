@@ -1,12 +1,12 @@
 import type { AccountCache } from '../accounts/account-cache.ts';
+import type { Caller } from '../accounts/authenticate.ts';
+import { assertValid } from '../accounts/rules.ts';
+import type { SpendLimits } from '../accounts/spend-limits.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { DrainView } from '../catalogue/model.ts';
 import { Refusal } from '../errors/catalogue.ts';
-import type { Caller } from '../accounts/authenticate.ts';
-import { assertValid } from '../accounts/rules.ts';
 import { countPrompt } from '../metering/count-tokens.ts';
 import { chainOf, countingLimit, type Plan, plan, seedOf } from '../routing/plan.ts';
-import type { SpendLimits } from '../accounts/spend-limits.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RequestContext } from '../wire/request-context.ts';
@@ -28,7 +28,6 @@ export interface InferenceParts extends ResponseParts, SessionParts {
   /** Settled figures against which requests are refused (spec:money/6.2). */
   readonly spendLimits: Pick<SpendLimits, 'assertFunded'>;
   readonly refusals: Pick<Refusals, 'note'>;
-  readonly maxBodyBytes: number;
 }
 
 /** One request to a model, with its caller identified. */
@@ -58,7 +57,7 @@ export async function infer(
   }
   const session = new Session(parts, { account, key, exchange, endpoint: kind });
   try {
-    const body = await exchange.json(parts.maxBodyBytes);
+    const body = await exchange.json(parts.chain.limits().bodyBytes);
     // Reading may take minutes. The session pins the key, so a revocation meanwhile is seen here.
     assertValid(key, 'inference', parts.clock.now());
     const request = readCompletionRequest(kind, body, exchange.header('x-session-id'));
@@ -70,7 +69,10 @@ export async function infer(
     // Other requests have settled while the body was read: the figures of this turn count, in which
     // the cost is reserved.
     parts.spendLimits.assertFunded(account, key);
-    const waiting = session.reserve(estimate(request, candidates, parts.sizes), parts.chain.budgetMs);
+    const waiting = session.reserve(
+      estimate(request, candidates, parts.sizes),
+      parts.chain.limits().upstreamTimeoutMs,
+    );
     if (waiting !== undefined) await waiting;
     const response = await attempt(parts.chain, candidates, request, session);
     session.contentArrived(response.candidate);

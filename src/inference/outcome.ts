@@ -1,11 +1,11 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
-import type { CallTrace } from './tracing/call-trace.ts';
 import type { ResponseChunk } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import type { CallScope, ExpiredLimit, UpstreamStreamError } from './time-limits.ts';
+import type { CallTrace } from './tracing/call-trace.ts';
 
 /**
  * How the call of one candidate ended. A failure is a value: the chain goes on to the next

@@ -136,8 +136,9 @@ async function readWhole(
   targets: TargetResolver,
   { response, codec, target, memory }: UnreadResponse,
 ): Promise<ReadResult> {
-  const idle = new Watchdog(targets.clock, targets.streamIdleTimeoutMs, () =>
-    response.body.cancel(idleTimeoutError(targets.streamIdleTimeoutMs)),
+  const { streamIdleTimeoutMs } = targets.limits();
+  const idle = new Watchdog(targets.clock, streamIdleTimeoutMs, () =>
+    response.body.cancel(idleTimeoutError(streamIdleTimeoutMs)),
   );
   try {
     const held = new ByteCollector(maxResponseBytes);
@@ -170,7 +171,7 @@ function openSource(
     codec,
     responseId: headerOf(response, 'x-amzn-requestid') ?? headerOf(response, 'request-id'),
     clock: targets.clock,
-    idleTimeoutMs: targets.streamIdleTimeoutMs,
+    idleTimeoutMs: targets.limits().streamIdleTimeoutMs,
     choices: request.choices,
     keepsAll: !request.stream,
     onActivity: () => target.touch(),

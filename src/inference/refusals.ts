@@ -1,17 +1,17 @@
-import { errorTypeOf, type Failure, type Refusal, statusOf } from '../errors/catalogue.ts';
-import { Unbillable } from '../errors/unbillable.ts';
-import type { GenerationDetail } from '../generations/generation.ts';
 import type { KeyHash } from '../accounts/api-key.ts';
-import { newGenerationUuid, withLead } from '../wire/ids/generation-id.ts';
-import { generationOfRequest } from '../wire/ids/request-id.ts';
 import type { Key } from '../accounts/key.ts';
 import type { KeyCache } from '../accounts/key-cache.ts';
 import type { KeyRow } from '../accounts/keys-sql.ts';
+import { errorTypeOf, type Failure, type Refusal, statusOf } from '../errors/catalogue.ts';
+import { Unbillable } from '../errors/unbillable.ts';
+import type { GenerationDetail } from '../generations/generation.ts';
 import type { SettlementRow, Settlements } from '../ledger/settlements.ts';
 import { zeroKrw } from '../money/krw.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { CompletionKind } from '../wire/chat.ts';
+import { newGenerationUuid, withLead } from '../wire/ids/generation-id.ts';
+import { generationOfRequest } from '../wire/ids/request-id.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { requestDetail } from './request-record.ts';
 

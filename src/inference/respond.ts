@@ -1,3 +1,4 @@
+import type { LimitsConfig } from '../config/config.ts';
 import { Refusal, refuse, renderRefusal } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected, ServerStopping } from '../errors/request-aborted.ts';
@@ -35,12 +36,10 @@ import { callIdOf, reasonFor, ToolCalls } from './tool-calls.ts';
 /** What every response needs of the gateway. */
 export interface ResponseParts {
   readonly clock: Clock;
-  readonly chain: { readonly health: Health };
+  readonly chain: { readonly health: Health; readonly limits: () => LimitsConfig };
   readonly sizes: CompletionSizes;
   /** Our own count of texts. */
   readonly count: CountTexts;
-  /** A stream that is silent for this long is sent a keep-alive comment (spec:api/15.8). */
-  readonly keepAliveMs: number;
 }
 
 /** A request whose candidate has responded. */
@@ -190,7 +189,11 @@ async function relay(context: ResponseContext, sink: StreamSink): Promise<void> 
     hidesReasoning,
     readsFunctionCalls,
   });
-  const silence = new Watchdog(parts.clock, parts.keepAliveMs, () => void sink.write(sseKeepAlive));
+  const silence = new Watchdog(
+    parts.clock,
+    parts.chain.limits().keepAliveCommentMs,
+    () => void sink.write(sseKeepAlive),
+  );
   const toolCalls = new ToolCalls(session.id);
   const stream: RelayedStream = { totals, writer, toolCalls, sink, silence, withheld: '' };
   let end: string;

@@ -1,8 +1,8 @@
-import type { ControlHandler, ControlResponse } from '../http/control/serve.ts';
 import { Refusal, statusOf } from '../errors/catalogue.ts';
-import { explainRoute, questionOf } from './explain-route.ts';
+import type { ControlHandler, ControlResponse } from '../http/control/serve.ts';
 import type { Explanation } from '../routing/explain-plan.ts';
 import { type CandidateReport, type HealthSources, reportHealth } from '../routing/health-report.ts';
+import { explainRoute, questionOf } from './explain-route.ts';
 
 /** The body of `GET /route` on the control socket. */
 export interface RouteReport {

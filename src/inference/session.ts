@@ -1,13 +1,12 @@
 import type { Account } from '../accounts/account.ts';
+import type { Key } from '../accounts/key.ts';
+import type { Reservation } from '../accounts/reservation.ts';
+import { assertValid } from '../accounts/rules.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { errorTypeOf, Refusal, statusOf } from '../errors/catalogue.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { Unbillable } from '../errors/unbillable.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
-import { type GenerationUuid, generationIdOf, newGenerationUuid, withLead } from '../wire/ids/generation-id.ts';
-import { generationOfRequest } from '../wire/ids/request-id.ts';
-import type { Key } from '../accounts/key.ts';
-import { assertValid } from '../accounts/rules.ts';
 import type { Opened, SettlementRow, Settlements } from '../ledger/settlements.ts';
 import type { LinkedList, ListPlace } from '../memory/linked-list.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
@@ -15,11 +14,16 @@ import type { GenerationObserver } from '../metrics/observers.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
 import { billedTierOf } from '../money/price.ts';
 import type { Plan } from '../routing/plan.ts';
-import type { Reservation } from '../accounts/reservation.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
-import type { CallTrace, CallTracer } from './tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
+import {
+  type GenerationUuid,
+  generationIdOf,
+  newGenerationUuid,
+  withLead,
+} from '../wire/ids/generation-id.ts';
+import { generationOfRequest } from '../wire/ids/request-id.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
 import type { AttemptContext } from './outcome.ts';
@@ -31,6 +35,7 @@ import {
   storable,
   storableOr,
 } from './request-record.ts';
+import type { CallTrace, CallTracer } from './tracing/call-trace.ts';
 
 /** The recorded status of a request whose client left before the response; it is never sent. */
 const clientClosedRequest = 499;

@@ -1,4 +1,5 @@
 import type { Candidate } from '../catalogue/model.ts';
+import type { LimitsConfig } from '../config/config.ts';
 import type { Secret } from '../config/secret.ts';
 import type { Dialect, EncodedRequest } from '../dialects/dialect.ts';
 import type { Log } from '../log/log.ts';
@@ -21,7 +22,7 @@ export interface TargetResolver {
   readonly engineDialect: Dialect;
   readonly clock: Clock;
   readonly log: Log;
-  readonly streamIdleTimeoutMs: number;
+  readonly limits: () => LimitsConfig;
 }
 
 /** A provider or engine that a call may be sent to now; `release` ends its use. */

@@ -1,7 +1,7 @@
-import type { Ticket } from './journal/journal.ts';
 import { placesOfKeys } from '../accounts/keys-sql.ts';
 import type { Sql } from '../store/sql.ts';
 import { seoulDayAt } from '../time/period.ts';
+import type { Ticket } from './journal/journal.ts';
 import { decodeFinal, decodeOpen, finalType, type OpenRecord, openType } from './journal-records.ts';
 import { findQuarantined } from './quarantine-sql.ts';
 import type { SettlementRow } from './settlement-sql.ts';

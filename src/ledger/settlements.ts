@@ -1,11 +1,11 @@
 import { Unbillable } from '../errors/unbillable.ts';
-import type { Journal, Ticket } from './journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { LinkedList, type ListPlace } from '../memory/linked-list.ts';
 import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
+import type { Journal, Ticket } from './journal/journal.ts';
 import { finalParts, finalType, type OpenRecord } from './journal-records.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
 import { checkRecovered, orphanFailure, readOrphanedRecords, settledByNow } from './orphaned-requests.ts';

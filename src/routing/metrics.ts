@@ -1,10 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { DrainView } from '../catalogue/model.ts';
-import { type CandidateReport, labelsOf, reportHealth } from './health-report.ts';
-import type { Health } from '../upstreams/health.ts';
-import { halfAnHourMs } from '../upstreams/health-status.ts';
 import { BoundedLabels, otherLabel } from '../metrics/bounded-labels.ts';
 import { addCounter, addGauge, type Reading, type Registry } from '../metrics/registry.ts';
+import type { Health } from '../upstreams/health.ts';
+import { halfAnHourMs } from '../upstreams/health-status.ts';
+import { type CandidateReport, labelsOf, reportHealth } from './health-report.ts';
 
 /** Each is some 10 lines of the page. */
 export const maxCandidates = 300;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Catalogue } from '../../src/catalogue/catalogue.ts';
+import { defaultConfig } from '../../src/config/load.ts';
 import { BoundedLabels } from '../../src/metrics/bounded-labels.ts';
 import { renderPage } from '../../src/metrics/page.ts';
 import { measureProcess } from '../../src/metrics/process-metrics.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../src/metrics/registry.ts';
 import { maxSources, maxSourcesByStatus, RequestMetrics } from '../../src/metrics/request-metrics.ts';
 import { maxCandidates, UpstreamMetrics } from '../../src/routing/metrics.ts';
-import { defaultConfig } from '../../src/config/load.ts';
 import { Health } from '../../src/upstreams/health.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { TestClock } from '../harness/test-clock.ts';

@@ -1,14 +1,13 @@
+import { BearerHashes } from '../../src/accounts/authenticate.ts';
 import { accountRoutes } from '../../src/api/account.ts';
 import { dispatch } from '../../src/api/dispatch.ts';
 import { generationRoutes } from '../../src/api/generation.ts';
 import { inferenceRoutes } from '../../src/api/inference.ts';
 import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
 import { JobRunner } from '../../src/app/job-runner.ts';
-import { Registry } from '../../src/metrics/registry.ts';
-import { RequestMetrics } from '../../src/metrics/request-metrics.ts';
-import { ifAlone } from '../../src/catalogue/own-publication.ts';
 import { PricedCatalogue } from '../../src/catalogue/edition.ts';
 import { noDrains } from '../../src/catalogue/model.ts';
+import { ifAlone } from '../../src/catalogue/own-publication.ts';
 import { publishPrices } from '../../src/catalogue/publish.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
@@ -17,10 +16,11 @@ import { readGeneration } from '../../src/generations/generations.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
 import { CompletionSizes } from '../../src/inference/estimate.ts';
-import { BearerHashes } from '../../src/accounts/authenticate.ts';
 import { expireDueCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
 import { LinkedList } from '../../src/memory/linked-list.ts';
+import { Registry } from '../../src/metrics/registry.ts';
+import { RequestMetrics } from '../../src/metrics/request-metrics.ts';
 import { beatEveryMs } from '../../src/nodes/node-registry.ts';
 import type { Slots } from '../../src/slots/slots.ts';
 import { Database } from '../../src/store/database.ts';
@@ -141,7 +141,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     chain: {
       clock,
       health,
-      budgetMs: config.limits.upstreamTimeoutMs,
+      limits: () => config.limits,
       targets: {
         provider: parts.provider,
         engine: () => {
@@ -152,11 +152,8 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
         engineDialect: openaiDialect,
         clock,
         log: silentLog,
-        streamIdleTimeoutMs: config.limits.streamIdleTimeoutMs,
+        limits: () => config.limits,
       },
-      totalTimeoutMs: config.limits.totalTimeoutMs,
-      fallbackStreamMs: config.limits.fallbackStreamMs,
-      fallbackWholeMs: config.limits.fallbackWholeMs,
     },
     clock,
     observer,
@@ -167,8 +164,6 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
-    maxBodyBytes: config.limits.bodyBytes,
-    keepAliveMs: config.limits.keepAliveCommentMs,
   });
   const reading = [
     ...accountRoutes({

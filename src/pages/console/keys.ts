@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { findAccounts } from '../../accounts/accounts-sql.ts';
-import { errorTypeOf, refuse, statusOf } from '../../errors/catalogue.ts';
-import { messages } from '../../errors/messages.ts';
 import { type KeyHash, parseKeyHash } from '../../accounts/api-key.ts';
 import { type FoundKey, type KeySearch, searchKeys } from '../../accounts/key-search-sql.ts';
 import { readKeySpends } from '../../accounts/keys-sql.ts';
 import { type KeyState, keyRules } from '../../accounts/rules.ts';
 import { noSpend, spendOf } from '../../accounts/spend.ts';
 import { readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts';
+import { errorTypeOf, refuse, statusOf } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
 import { krwOfMicro } from '../../money/krw.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
