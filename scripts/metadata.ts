@@ -12,8 +12,8 @@
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parse } from 'smol-toml';
-import { metadataOfListing } from '../src/config/model-metadata/listing.ts';
-import { changesOf, mergeMetadata } from '../src/config/model-metadata/merge.ts';
+import { metadataOfListing } from '../src/catalogue/listing/listing.ts';
+import { changesOf, mergeMetadata } from '../src/catalogue/listing/merge.ts';
 import {
   checkMetadata,
   type ModelMetadataEntry,

@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { type Settings, settingsOf, sourceOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
-import { fetchListing } from '../catalogue/fetch-listing.ts';
+import { fetchListing } from '../catalogue/listing/fetch-listing.ts';
+import { metadataOfListing, type ReadListing } from '../catalogue/listing/listing.ts';
+import { changesOf, type MetadataChange, mergeMetadata } from '../catalogue/listing/merge.ts';
 import { defaultMetadata, metadataFileOf, writeWhole } from '../catalogue/model-metadata-file.ts';
 import { factsFileOf } from '../config/load.ts';
-import { metadataOfListing, type ReadListing } from '../config/model-metadata/listing.ts';
-import { changesOf, type MetadataChange, mergeMetadata } from '../config/model-metadata/merge.ts';
 import {
   checkMetadata,
   jsonOf,

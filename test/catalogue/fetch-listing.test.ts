@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { fetchListing } from '../../src/catalogue/fetch-listing.ts';
+import { fetchListing } from '../../src/catalogue/listing/fetch-listing.ts';
 import { ModelMetadataError } from '../../src/config/model-metadata/metadata.ts';
 
 /* A listing is fetched over a real socket, from a source that does as it likes. */

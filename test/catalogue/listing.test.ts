@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { messageOf, metadataOfListing } from '../../src/config/model-metadata/listing.ts';
+import { messageOf, metadataOfListing } from '../../src/catalogue/listing/listing.ts';
 import { ModelMetadataError } from '../../src/config/model-metadata/metadata.ts';
 import { plainDecimal, rateOf } from '../../src/config/rates.ts';
 import { check } from '../harness/property.ts';

@@ -1,6 +1,6 @@
-import { modalities } from '../schema-models.ts';
-import { modelId } from '../validators.ts';
-import type { ModelMetadata, ModelMetadataEntry } from './metadata.ts';
+import type { ModelMetadata, ModelMetadataEntry } from '../../config/model-metadata/metadata.ts';
+import { modalities } from '../../config/schema-models.ts';
+import { modelId } from '../../config/validators.ts';
 import { isDay, type Json, membersOf, perMillion, stated, textIn, tokensOf } from './values.ts';
 
 /*

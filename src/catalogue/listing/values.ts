@@ -1,4 +1,4 @@
-import { plainDecimal } from '../rates.ts';
+import { plainDecimal } from '../../config/rates.ts';
 
 /** A JSON object that nobody has validated. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
-import { ModelMetadataError, maxMetadataBytes } from '../config/model-metadata/metadata.ts';
-import { HttpError } from '../http/client/http-error.ts';
-import { request } from '../http/client/request.ts';
-import { systemClock } from '../time/clock.ts';
+import { ModelMetadataError, maxMetadataBytes } from '../../config/model-metadata/metadata.ts';
+import { HttpError } from '../../http/client/http-error.ts';
+import { request } from '../../http/client/request.ts';
+import { systemClock } from '../../time/clock.ts';
 
 /** The limits of the time, the size and the redirects of a response. */
 export interface ListingLimits {

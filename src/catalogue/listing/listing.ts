@@ -1,12 +1,12 @@
-import { modalities } from '../schema-models.ts';
-import { modelId } from '../validators.ts';
-import { makersRows } from './makers.ts';
 import {
   checkMetadata,
   type ModelMetadataEntry,
   ModelMetadataError,
   type ModelMetadataFile,
-} from './metadata.ts';
+} from '../../config/model-metadata/metadata.ts';
+import { modalities } from '../../config/schema-models.ts';
+import { modelId } from '../../config/validators.ts';
+import { makersRows } from './makers.ts';
 import { isDay, type Json, membersOf, perMillion, stated, textIn, tokensOf } from './values.ts';
 
 /** The result of reading a listing: its facts, and how many rows were skipped for each reason. */

@@ -1,5 +1,5 @@
-import { modalities } from '../schema-models.ts';
-import type { ModelMetadata, ModelMetadataEntry } from './metadata.ts';
+import type { ModelMetadata, ModelMetadataEntry } from '../../config/model-metadata/metadata.ts';
+import { modalities } from '../../config/schema-models.ts';
 
 /** A member of a model whose value a source changes; undefined: unknown. */
 export interface MetadataChange {
