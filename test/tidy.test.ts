@@ -218,6 +218,30 @@ test('clocks, streams and the process have one place each', () => {
   assert.deepEqual(wrong, []);
 });
 
+/** The command that distributes a database, and shows how it is. */
+const ofDistribution = ['admin/distribute.ts', 'cli/commands/database.ts'];
+
+test('no room asks whether accounts are on several servers, but the placement', () => {
+  const asks = /citus|pg_dist_|isDistributed|placement\.parts (?:[=!]==|[<>])/i;
+  assert.match('if (placement.parts === 1)', asks);
+  const wrong = sources
+    .filter(({ file }) => !file.startsWith('store/placement/') && !ofDistribution.includes(file))
+    .filter(
+      ({ file, text }) =>
+        asks.test(withoutComments(text)) ||
+        importsOf(file, text).some(
+          (target) =>
+            target.startsWith('store/placement/') &&
+            target !== 'store/placement/placement.ts' &&
+            roomOf(file) !== 'store',
+        ),
+    );
+  assert.deepEqual(
+    wrong.map(({ file }) => file),
+    [],
+  );
+});
+
 test('every advisory lock of the database has its own number', () => {
   const numbers = sources.flatMap(({ text }) => text.match(/\b7_236_482_\d{3}\b/g) ?? []);
   assert.ok(numbers.length > 5);

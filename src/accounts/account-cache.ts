@@ -1,6 +1,5 @@
 import { ClockCache, type ClockCacheParts } from '../store/clock-cache.ts';
 import type { Sql } from '../store/sql.ts';
-import { withoutDelay } from '../store/without-delay.ts';
 import { Account } from './account.ts';
 import { type BalanceRow, findBalances } from './accounts-sql.ts';
 
@@ -22,8 +21,8 @@ export class AccountCache {
   readonly #accounts = new Map<number, Account>();
   readonly #cache: ClockCache<Account>;
   /**
-   * The accounts of the read of each shard that has not begun yet: all callers meanwhile share it. A
-   * shard that is away fails the reads of its own accounts only.
+   * The accounts of the read of each part that has not begun yet: all callers meanwhile share it. A
+   * server that is away fails the reads of its own accounts only.
    */
   readonly #next = new Map<number, AccountRead>();
   /** The accounts of the reads that are under way. */
@@ -74,20 +73,16 @@ export class AccountCache {
   }
 
   /**
-   * Reads a cached account again, after another process changed it. Where accounts are distributed
-   * and its server does not respond at once, it is read before its next use.
+   * Reads a cached account again, after another process changed it; one that must not delay others
+   * is read before its next use.
    */
   async refresh(accountId: number): Promise<void> {
-    const { database, clock } = this.#parts;
     // A first read that is under way may have the state of before the change.
     if (!this.#accounts.has(accountId) && !this.#reading.has(accountId)) return;
-    const read = this.#read(accountId);
-    if (database.shards.count === 1) await read;
-    else
-      await withoutDelay(clock, read, () => {
-        const account = this.#accounts.get(accountId);
-        if (account !== undefined) account.isDoubtful = true;
-      });
+    await this.#parts.database.placement.inTime(this.#read(accountId), () => {
+      const account = this.#accounts.get(accountId);
+      if (account !== undefined) account.isDoubtful = true;
+    });
   }
 
   /** Reads an account in the caller's turn of the serial connection. Throws when there is none. */
@@ -120,20 +115,20 @@ export class AccountCache {
   }
 
   #read(accountId: number): Promise<void> {
-    const shard = this.#parts.database.shards.of(accountId);
-    const next = this.#next.get(shard) ?? this.#begin(shard, accountId);
+    const part = this.#parts.database.placement.partOf(accountId);
+    const next = this.#next.get(part) ?? this.#begin(part, accountId);
     next.ids.add(accountId);
     return next.done;
   }
 
   /**
-   * Runs on the connection of the shard: the rows contain exactly the local settlements that were
+   * Runs on the connection of the part: the rows contain exactly the local settlements that were
    * committed before this turn.
    */
-  #begin(shard: number, accountId: number): AccountRead {
+  #begin(part: number, accountId: number): AccountRead {
     const ids = new Set<number>();
     const done = this.#parts.database.readInOrder(accountId, async (sql) => {
-      this.#next.delete(shard);
+      this.#next.delete(part);
       for (const id of ids) this.#reading.add(id);
       try {
         const readAtMs = this.#parts.clock.monotonic();
@@ -146,12 +141,12 @@ export class AccountCache {
       }
     });
     const next = { ids, done };
-    this.#next.set(shard, next);
+    this.#next.set(part, next);
     // A read that failed before it began must not be shared any more.
     void done
       .catch(() => {})
       .finally(() => {
-        if (this.#next.get(shard) === next) this.#next.delete(shard);
+        if (this.#next.get(part) === next) this.#next.delete(part);
       });
     return next;
   }

@@ -1,7 +1,6 @@
 import type { Krw } from '../money/krw.ts';
 import { ClockCache, type ClockCacheParts } from '../store/clock-cache.ts';
 import type { Sql } from '../store/sql.ts';
-import { withoutDelay } from '../store/without-delay.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { KeyHash } from './api-key.ts';
 import { Key } from './key.ts';
@@ -133,56 +132,39 @@ export class KeyCache {
 
   /** Reads a key again, or for the first time, after it was changed or created. */
   async refresh(keyId: number): Promise<void> {
-    for (const read of await this.#refreshes([keyId])) await read.done;
+    for (const { done } of await this.#refreshes([keyId])) await done;
   }
 
   /**
-   * The same for many keys: two queries in all, of those of each server where accounts are
-   * distributed. There a server that does not respond at once makes its own keys doubtful, which are
-   * read again before their next use.
+   * The same for many keys, in few queries; those that must not delay others are read again before
+   * their next use.
    */
   async refreshAll(keyIds: readonly number[]): Promise<void> {
     if (keyIds.length === 0) return;
+    const { placement } = this.#parts.database;
     const reads = await this.#refreshes(keyIds);
-    const isPlain = this.#parts.database.shards.count === 1;
-    const { clock } = this.#parts;
-    await Promise.all(
-      reads.map(({ done, places }) =>
-        isPlain ? done : withoutDelay(clock, done, () => this.#doubt(places)),
-      ),
-    );
+    await Promise.all(reads.map(({ done, places }) => placement.inTime(done, () => this.#doubt(places))));
   }
 
-  /** Begins to read keys again, in one turn where nothing is distributed. */
+  /** Begins to read keys again, in a turn of the connection of their accounts. */
   async #refreshes(
     keyIds: readonly number[],
   ): Promise<readonly { readonly places: readonly KeyPlace[]; readonly done: Promise<void> }[]> {
-    const { database } = this.#parts;
-    if (database.shards.count === 1) {
-      const read = async (sql: Sql): Promise<void> => this.#refreshAt(sql, await this.#placesOf(sql, keyIds));
-      return [{ places: [], done: database.serial.run(read) }];
-    }
-    const places = await database.serial.run((sql) => this.#placesOf(sql, keyIds));
-    const groups = database.inOrderOf(places, ({ accountId }) => accountId);
+    const { placement } = this.#parts.database;
+    const places = await this.#placesOf(keyIds);
+    const groups = Map.groupBy(places, ({ accountId }) => placement.orderedFor(accountId));
     return [...groups].map(([connection, own]) => ({
       places: own,
       done: connection.run((sql) => this.#refreshAt(sql, own)),
     }));
   }
 
-  /** The places of keys, which do not change. */
-  async #placesOf(sql: Sql, keyIds: readonly number[]): Promise<readonly KeyPlace[]> {
+  /** The places of keys, which do not change; of the others one may be under way to memory. */
+  async #placesOf(keyIds: readonly number[]): Promise<readonly KeyPlace[]> {
     const known = keyIds.flatMap((id) => this.#byId.get(id)?.row ?? []);
-    // A distributed key may be under way to memory.
-    const isOther = this.#unknown.size > 0 || this.#parts.database.shards.count > 1;
-    if (!isOther || known.length === keyIds.length) return known;
-    return [
-      ...known,
-      ...(await placesOfKeys(
-        sql,
-        keyIds.filter((id) => !this.#byId.has(id)),
-      )),
-    ];
+    const others = keyIds.filter((id) => !this.#byId.has(id));
+    if (others.length === 0) return known;
+    return [...known, ...(await this.#parts.database.serial.run((sql) => placesOfKeys(sql, others)))];
   }
 
   /** Reads keys again, in a turn of the connection of their accounts. */
@@ -236,13 +218,12 @@ export class KeyCache {
 
   async #read(hash: KeyHash): Promise<Key | null> {
     const { database } = this.#parts;
-    const isPlain = database.shards.count === 1;
-    const { place, key } = await database.readInOrder(null, async (sql) => {
-      const place = await placeOfKey(sql, hash);
-      if (place === null) this.#noteUnknown(hash);
-      return { place, key: place !== null && isPlain ? await this.#readAt(sql, place, hash) : null };
+    const place = await database.readInOrder(null, async (sql) => {
+      const found = await placeOfKey(sql, hash);
+      if (found === null) this.#noteUnknown(hash);
+      return found;
     });
-    if (place === null || isPlain) return key;
+    if (place === null) return null;
     return database.readInOrder(place.accountId, (sql) => this.#readAt(sql, place, hash));
   }
 

@@ -61,9 +61,15 @@ export type NewKeyRow = Pick<
   | 'createdAtMs'
 >;
 
-/** Keys with their accounts. A subquery on the account would need all shards of an engine that has several. */
+/** Keys with their accounts. A subquery on the account would read those of all servers. */
 export const keysWithAccounts = 'api_key k JOIN account a ON a.id = k.account_id';
 const selectKey = `SELECT ${keys.columns} FROM ${keysWithAccounts}`;
+
+/** Whether there is a key, of any account. */
+export async function hasKeys(sql: Sql): Promise<boolean> {
+  const rows = await sql.query('SELECT FROM key_directory LIMIT 1');
+  return rows.length > 0;
+}
 
 /** Stores a key and its entry in the directory, in the caller's transaction; returns its id. */
 export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {

@@ -7,26 +7,19 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { isLive, listNodes } from '../nodes/nodes-sql.ts';
 import type { Database } from '../store/database.ts';
 import {
-  type Cluster,
+  assertDistributable,
+  type DatabaseStatus,
   distributeTables,
-  type PlacedShard,
-  readCluster,
-  readPlacement,
-} from '../store/distribution.ts';
+  readStatus,
+} from '../store/placement/distribution.ts';
 import { assertConsistent } from './assert-consistent.ts';
 import { migrateForCommand } from './migrate-for-command.ts';
 
-/** How the tables of accounts are stored. */
-export interface DatabaseStatus extends Cluster {
-  readonly shards: readonly PlacedShard[];
-}
+export type { DatabaseStatus } from '../store/placement/distribution.ts';
 
 /** Reads how the configured database stores the tables of accounts. */
 export function readDatabaseStatus(paths: CliPaths, proc: ProcessContext): Promise<DatabaseStatus> {
-  return withDatabase(paths, proc, async (database) => {
-    const cluster = await readCluster(database);
-    return { ...cluster, shards: cluster.isDistributed ? await readPlacement(database) : [] };
-  });
+  return withDatabase(paths, proc, readStatus);
 }
 
 /**
@@ -36,12 +29,7 @@ export function readDatabaseStatus(paths: CliPaths, proc: ProcessContext): Promi
  */
 export function distributeDatabase(paths: CliPaths, proc: ProcessContext): Promise<DatabaseStatus> {
   return withDatabase(paths, proc, async (database) => {
-    const cluster = await readCluster(database);
-    if (cluster.engine === null)
-      throw new OperatorError('the database has no extension citus: docs/scale.md states how to install it');
-    if (cluster.servers === 0)
-      throw new OperatorError('no server of the cluster takes shards: add one with citus_add_node');
-    if (cluster.isDistributed) throw new OperatorError('the database is distributed already');
+    await assertDistributable(database);
     await migrateForCommand(database);
     const serving = (await listNodes(database)).filter(isLive);
     if (serving.length > 0)
@@ -49,7 +37,7 @@ export function distributeDatabase(paths: CliPaths, proc: ProcessContext): Promi
     await assertConsistent(database, 'before the distribution; nothing was changed');
     await database.transaction(distributeTables);
     await assertConsistent(database, 'after the distribution');
-    return { ...(await readCluster(database)), shards: await readPlacement(database) };
+    return readStatus(database);
   });
 }
 

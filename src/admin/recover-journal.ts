@@ -275,7 +275,7 @@ async function settleAll(
   const charged = { account: new Set<number>(), key: new Set<number>() };
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
   const refused: Promise<void>[] = [];
-  await database.readShards();
+  await database.place();
   const settlers = new Settlers({
     database,
     clock,

@@ -1,8 +1,8 @@
 import { route } from './route.ts';
 
 /**
- * Whether this process can serve now; `reason` states why not. It serves other accounts while shards
- * of a distributed database are away: their numbers are those of `naru database status`.
+ * Whether this process can serve now; `reason` states why not. It serves other accounts while some
+ * servers of a cluster are away: the shards are those of `naru database status`.
  */
 export type Readiness =
   | { readonly ready: true; readonly shardsAway?: readonly number[] }

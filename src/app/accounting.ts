@@ -19,7 +19,6 @@ import type { Krw } from '../money/krw.ts';
 import { ChangeFeed } from '../nodes/change-feed.ts';
 import { CreditLeases } from '../nodes/credit-leases.ts';
 import { DatabaseWaits } from '../nodes/database-waits.ts';
-import { LateChanges } from '../nodes/late-changes.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
 import type { ReportedPrices } from '../nodes/nodes-sql.ts';
@@ -28,6 +27,7 @@ import { lookedBack, type SeenChanges, seenUntilNow } from '../store/changes.ts'
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import type { HistoryWatch } from '../store/history-watch.ts';
+import type { LateReads } from '../store/placement/placement.ts';
 import { type Clock, within } from '../time/clock.ts';
 import {
   applyAgain,
@@ -130,7 +130,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   const waits = new DatabaseWaits({
     clock,
     log,
-    isAway: (accountId) => feed.isAway || (accountId !== null && database.isServerAway(accountId)),
+    isAway: (accountId) => feed.isAway || (accountId !== null && database.placement.isAway(accountId)),
   });
   const queues = new ReservationQueues({ clock, leases, waits });
   nodes.onOtherNodes(() => leases.publish(() => spendLimits.all()));
@@ -142,7 +142,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
   isSettled = () => settlements.backlog + settlements.unstored === 0;
   const held = { accounts, keys, spendLimits, leases, queues, nodes, settlements };
-  const late = new LateChanges({ database, clock, log, apply: (changes) => applyAgain(changes, held) });
+  const late = database.placement.lateReads((changes) => applyAgain(changes, held));
   opened.defer(() => late.close());
   const onAway = (): void => waits.check();
   const feed: ChangeFeed = await openFeed(parts, held, { since, home, late, onAway });
@@ -247,7 +247,7 @@ function openFeed(
   }: {
     readonly since: SeenChanges;
     readonly home: string;
-    readonly late: LateChanges;
+    readonly late: LateReads;
     readonly onAway: () => void;
   },
 ): Promise<ChangeFeed> {

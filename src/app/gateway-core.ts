@@ -119,8 +119,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const onDrainsChanged = (): Promise<void> => drains.refresh();
   const openSessions = new LinkedList<Session>();
   const endCalls: AccountingParts['endCalls'] = (keyIds) => endSessions(openSessions, keyIds, clock.now());
-  // Where accounts are decides how a node joins.
-  await database.readShards();
+  await database.place();
   const accounting = await openAccounting({
     ...parts,
     observer,

@@ -59,7 +59,7 @@ function databaseJobs(
   const roller = new UsageRoller({ database, clock });
   return [
     { name: 'look-for-servers', everyMs: 1_000, run: () => servers.look() },
-    { name: 'read-shards', everyMs: 60_000, run: () => database.readShards() },
+    { name: 'read-shards', everyMs: 60_000, run: () => database.place() },
     { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
     { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
     { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },

@@ -4,7 +4,6 @@ import { bufferKinds, type MemoryBudget } from '../memory/budget.ts';
 import { addCounter, addGauge, type Registry } from '../metrics/registry.ts';
 import type { Alarms, Upkeep } from '../operations/alarms.ts';
 import type { Database } from '../store/database.ts';
-import { nameOf, serversOf } from '../store/shards.ts';
 import type { FollowingClock } from '../time/clock.ts';
 import type { Accounting } from './accounting.ts';
 import type { LiveCatalog } from './live-catalog.ts';
@@ -19,7 +18,7 @@ export interface GatewayReadings {
   readonly certificate: Pick<CertificateWatch, 'origin' | 'expiresAtMs'>;
   readonly liveCatalog: Pick<LiveCatalog, 'served'>;
   readonly budget: MemoryBudget;
-  readonly database: Pick<Database, 'shards' | 'serversAway'>;
+  readonly database: Pick<Database, 'placement'>;
 }
 
 /**
@@ -166,14 +165,12 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
   );
 }
 
-/** Nothing where one server has all accounts. */
 function addDatabaseServers(registry: Registry, { database }: GatewayReadings): void {
   const help = 'Shards of a server of a distributed database that does not respond; 0: it responds.';
-  addGauge(registry, { name: 'naru_database_shards_away', help, labelNames: ['server'] }, () => {
-    const away = new Set(database.serversAway.map(nameOf));
-    return serversOf(database.shards).map((server) => ({
-      labels: { server: nameOf(server) },
-      value: away.has(nameOf(server)) ? server.shards.length : 0,
-    }));
-  });
+  addGauge(registry, { name: 'naru_database_shards_away', help, labelNames: ['server'] }, () =>
+    database.placement.servers.map(({ name, parts, isAway }) => ({
+      labels: { server: name },
+      value: isAway ? parts.length : 0,
+    })),
+  );
 }

@@ -8,7 +8,7 @@ const responseTimeoutMs = 1_000;
 /** How long a result is cached. */
 const holdsForMs = 1_000;
 
-const away: Readiness = { ready: false, reason: 'the database does not respond' };
+const silent: Readiness = { ready: false, reason: 'the database does not respond' };
 
 const refusing: Readiness = { ready: false, reason: 'the database accepts no new connections' };
 
@@ -41,15 +41,16 @@ export class ReadinessCheck {
     if (isStopping()) return { ready: false, reason: 'the server is stopping' };
     const state = await this.#database();
     if (!state.ready) return state;
-    const shardsAway = this.#parts.database.serversAway.flatMap(({ shards }) => shards.map((n) => n + 1));
-    return isFresh() ? { ready: true, shardsAway } : away;
+    const away = this.#parts.database.placement.servers.filter((server) => server.isAway);
+    const shardsAway = away.flatMap(({ parts }) => parts.map((part) => part + 1));
+    return isFresh() ? { ready: true, shardsAway } : silent;
   }
 
   #database(): Promise<Readiness> | Readiness {
     const { clock } = this.#parts;
     if (this.#known !== null && clock.monotonic() - this.#known.atMs < holdsForMs) return this.#known.state;
     this.#reading ??= this.#read();
-    return within(clock, responseTimeoutMs, this.#reading, away);
+    return within(clock, responseTimeoutMs, this.#reading, silent);
   }
 
   /** Never rejects. */
@@ -71,6 +72,6 @@ async function schemaState(database: Database): Promise<Readiness> {
       ? { ready: true }
       : { ready: false, reason: 'the schema is not current' };
   } catch {
-    return away;
+    return silent;
   }
 }

@@ -4,7 +4,7 @@ import { leadOf } from '../wire/ids/generation-id.ts';
 
 /**
  * Looks for a record of any account by its identity, among the few accounts that it leads to: they
- * are in one shard, so that no other server is needed. `look` returns null when it finds nothing.
+ * are stored together, so that no other server is needed. `look` returns null when it finds nothing.
  */
 export async function findInAnyAccount<T>(
   sql: Sql,

@@ -1,7 +1,6 @@
 import type { Database } from '../store/database.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { readAhead } from '../store/read-ahead.ts';
-import { mergeServers } from '../store/shard-views.ts';
 import type { Sql } from '../store/sql.ts';
 import { findAnyGeneration, findGeneration, findRefusal, listGenerations } from './generations-sql.ts';
 
@@ -41,7 +40,7 @@ export function readAnyGeneration(database: Database, uuid: string): Promise<Gen
  * Every record in the order of account, then time; at most two pages of them in memory, of each
  * server that has accounts.
  */
-export function exportGenerations(
+export async function* exportGenerations(
   database: Database,
   onlyAccount: number | null,
 ): AsyncGenerator<GenerationRow> {
@@ -49,9 +48,9 @@ export function exportGenerations(
     readAhead(pageSize, (last: GenerationRow | null) =>
       listGenerations(sql, { after: last ?? beforeAll, onlyAccount, limit: pageSize }),
     );
-  if (onlyAccount !== null) return read(database);
-  return mergeServers(
-    database,
+  if (onlyAccount !== null) return yield* read(database);
+  const placement = await database.place();
+  yield* placement.merge(
     read,
     (a, b) => a.accountId - b.accountId || (a.uuid < b.uuid ? -1 : Number(a.uuid > b.uuid)),
   );

@@ -7,7 +7,6 @@ import { findEarlierEntry, type Move, post } from './ledger-sql.ts';
 import { dueAt, spend } from './lots.ts';
 import {
   accountsWithDueLots,
-  dueWhereReached,
   insertLot,
   type LockedBalance,
   lockBalance,
@@ -64,32 +63,34 @@ const accountsInList = 50_000;
 
 /** Expires every lot that is due by the clock of the database: the clock of a node may be fast. */
 export async function expireDueCredit(database: Database): Promise<number> {
-  if (database.serversAway.length > 0) {
-    const { nowMs, accountIds } = await dueWhereReached(database);
-    return expireOf(database, accountIds, nowMs);
-  }
-  const { nowMs, isDue } = await lotsDue(database, null);
-  return isDue ? expireCredit(database, nowMs) : 0;
+  let expired = 0;
+  await database.placement.eachReached(['credit_lot'], async (sql) => {
+    const { nowMs, isDue } = await lotsDue(sql, null);
+    if (!isDue) return;
+    const lots = await expireCredit(database, nowMs, sql);
+    expired += lots;
+  });
+  return expired;
 }
 
 /**
  * Takes the remainder of every lot whose expiry has come, as `expiry` entries; returns the number
  * of lots. Safe to run at the same time on several nodes: the first to lock the balance does the
  * work, the others find nothing. An account that fails does not stop the others; the error is
- * thrown at the end.
+ * thrown at the end. `lots` lists them.
  */
-export async function expireCredit(database: Database, atMs: number): Promise<number> {
+export async function expireCredit(database: Database, atMs: number, lots: Sql = database): Promise<number> {
   let expired = 0;
   for (let after = -1; ; ) {
-    const due = await accountsWithDueLots(database, atMs, { after, limit: accountsInList });
-    const lots = await expireOf(database, due, atMs);
-    expired += lots;
+    const due = await accountsWithDueLots(lots, atMs, { after, limit: accountsInList });
+    const ofThese = await expireOf(database, due, atMs);
+    expired += ofThese;
     if (due.length < accountsInList) return expired;
     after = due.at(-1) ?? after;
   }
 }
 
-/** The same of these accounts. Those of a shard that is away do not stop the others. */
+/** The same of these accounts. Those of a server that is away do not stop the others. */
 async function expireOf(database: Database, accountIds: readonly number[], atMs: number): Promise<number> {
   let expired = 0;
   const errors: Error[] = [];
@@ -104,10 +105,10 @@ async function expireOf(database: Database, accountIds: readonly number[], atMs:
       else for (const accountId of ids) await expire([accountId]);
     }
   };
-  for (const ofShard of Map.groupBy(accountIds, (id) => database.shards.of(id)).values())
-    for (let at = 0; at < ofShard.length; at += accountsAtOnce) {
+  for (const ofPart of Map.groupBy(accountIds, (id) => database.placement.partOf(id)).values())
+    for (let at = 0; at < ofPart.length; at += accountsAtOnce) {
       const before = errors.length;
-      await expire(ofShard.slice(at, at + accountsAtOnce));
+      await expire(ofPart.slice(at, at + accountsAtOnce));
       if (errors.slice(before).some(({ cause }) => isConnectionLoss(cause))) break;
     }
   const [first] = errors;

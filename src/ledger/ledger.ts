@@ -1,6 +1,5 @@
 import type { Database } from '../store/database.ts';
 import { readAhead } from '../store/read-ahead.ts';
-import { mergeServers } from '../store/shard-views.ts';
 import type { Sql } from '../store/sql.ts';
 import { type EntryRow, listEntries } from './ledger-sql.ts';
 
@@ -12,11 +11,15 @@ const pageSize = 5_000;
  * Every entry in the order of account, then id; at most two pages of them in memory, of each server
  * that has accounts.
  */
-export function exportEntries(database: Database, onlyAccount: number | null): AsyncGenerator<EntryRow> {
+export async function* exportEntries(
+  database: Database,
+  onlyAccount: number | null,
+): AsyncGenerator<EntryRow> {
   const read = (sql: Sql): AsyncGenerator<EntryRow> =>
     readAhead(pageSize, (last: EntryRow | null) =>
       listEntries(sql, { after: last ?? { accountId: -1, id: 0 }, onlyAccount, limit: pageSize }),
     );
-  if (onlyAccount !== null) return read(database);
-  return mergeServers(database, read, (a, b) => a.accountId - b.accountId || a.id - b.id);
+  if (onlyAccount !== null) return yield* read(database);
+  const placement = await database.place();
+  yield* placement.merge(read, (a, b) => a.accountId - b.accountId || a.id - b.id);
 }

@@ -167,23 +167,3 @@ export async function accountsWithDueLots(
   );
   return rows.map((row) => Number(row.account_id));
 }
-
-/**
- * The time of the database, and the accounts with a lot that is past its expiry, of a cluster some of
- * whose servers are away: those of the others. The statement runs in each shard.
- */
-export async function dueWhereReached(
-  sql: Sql,
-): Promise<{ readonly nowMs: number; readonly accountIds: readonly number[] }> {
-  const rows = await sql.query<{ now: number; found: string }>(
-    `SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now, result AS found
-     FROM run_command_on_shards('credit_lot', $$
-       SELECT coalesce(json_agg(DISTINCT account_id), '[]') FROM %s
-       WHERE remaining > 0 AND expires_at <= statement_timestamp()$$)
-     WHERE success`,
-  );
-  return {
-    nowMs: rows[0]?.now ?? 0,
-    accountIds: rows.flatMap(({ found }) => JSON.parse(found) as number[]).toSorted((a, b) => a - b),
-  };
-}

@@ -100,7 +100,7 @@ export interface RecoveryChecks {
    * Those whose key is not in the database or belongs to another account, with a message. The
    * database was restored from before the key was made, and the settlement would charge an account
    * that does not exist. A later key with the same number is found when it is settled
-   * (`LaterKey`): that needs the server of its shard.
+   * (`LaterKey`): that needs the server of its account.
    */
   readonly unknownKeys: ReadonlyMap<string, string>;
 }

@@ -167,8 +167,8 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
   let isCommitting = false;
   try {
     // One transaction: a decision that another operator makes meanwhile undoes the charge. The
-    // quarantine is not on the server of the account's shard, so `settle` cannot be used.
-    await database.orderedFor(row.accountId).run((sql, client) =>
+    // quarantine need not be where the account is, so `settle` cannot be used.
+    await database.placement.orderedFor(row.accountId).run((sql, client) =>
       settleBatch(client, [row], {
         leftovers: [row],
         beforeCommit: () => endAsSettled(sql, row),

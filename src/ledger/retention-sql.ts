@@ -2,8 +2,6 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { minIdAt, partitionLock, partitionOf } from '../generations/partitions-sql.ts';
 import type { Database } from '../store/database.ts';
 import { generationDigestSql, prunedMonthDigestSql, prunedSumsSql } from '../store/digests.ts';
-import { readCluster } from '../store/distribution.ts';
-import { changeShards } from '../store/shard-views.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A monthly partition of `generation`. */
@@ -47,13 +45,13 @@ export async function listMonths(sql: Sql): Promise<readonly string[]> {
 
 /**
  * Months without records: SQL for a table of them with their ranges of ids. Of one that is being
- * dropped some shards have the records still.
+ * dropped some servers have the records still.
  */
 export const droppedMonthsSql =
   '(SELECT month, from_id, to_id FROM pruned_month UNION ALL SELECT month, from_id, to_id FROM pruning_month)';
 
 /**
- * Months, such as `2026-03`, of which some shards have dropped their records and others not: one is
+ * Months, such as `2026-03`, of which some servers have dropped their records and others not: one is
  * being dropped now, or an earlier attempt failed half-way.
  */
 export async function listHalfDropped(sql: Sql): Promise<readonly string[]> {
@@ -82,10 +80,9 @@ function sumsOf([row]: readonly Sums[]): MonthSums {
 }
 
 /**
- * Replaces the records of a month by their sums: in one transaction, or where accounts are
- * distributed in one of each shard, so that a part of them may be gone when it fails; the next call
- * drops the rest. Throws an `OperatorError` when the records are being read for longer than half a
- * minute (a backup, a verification).
+ * Replaces the records of a month by their sums; a part of them may be gone when it fails (see
+ * `replacePartition`). Throws an `OperatorError` when the records are being read for longer than half
+ * a minute (a backup, a verification).
  */
 export async function dropMonth(
   database: Database,
@@ -93,41 +90,35 @@ export async function dropMonth(
   { nowMs, keep }: { readonly nowMs: number; readonly keep: KeepOfMonth },
 ): Promise<MonthSums> {
   const partition = partitionOf(span.month);
-  const { isDistributed } = await readCluster(database);
   return database.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
     await keep.lock(sql);
-    if (!(await isThere(sql, partition))) return readMonth(sql, span.month);
-    if (!isDistributed) {
-      await storeSums(sql, { ...span, partition }, keep);
-      const sums = await storeMonth(sql, span, nowMs);
-      await drop(sql, { ...span, partition });
-      return sums;
+    if (await isThere(sql, partition)) {
+      const placement = await database.place(sql);
+      await placement.replacePartition(sql, {
+        partition,
+        tables: ['pruned_usage', 'pruned_usage_hour'],
+        mark: (own) => markMonth(own, span),
+        assertMarked: (own) => assertMarked(own, span.month),
+        storeSums: (own, name) => storeSums(own, { ...span, partition: name }, keep),
+        storeTotals: (own) => storeMonth(own, span, nowMs),
+        drop: (own, name) => drop(own, { ...span, partition: name }),
+      });
     }
-    // A settlement of the month that is repeated is recognised from here on, in whichever shard.
-    await database.query(
-      'INSERT INTO pruning_month (month, from_id, to_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-      [span.month, minIdAt(span.startMs), minIdAt(span.endMs)],
-    );
-    await changeShards(
-      database,
-      { partition, tables: ['pruned_usage', 'pruned_usage_hour'] },
-      async (ofShard, shard) => {
-        // An earlier call may have dropped it.
-        if (shard.partition === null || !(await isThere(ofShard, shard.partition))) return;
-        await assertMarked(ofShard, span.month);
-        await storeSums(ofShard, { ...span, partition: shard.partition }, keep);
-        await drop(ofShard, { ...span, partition: shard.partition });
-      },
-    );
-    // No shard has records of it any more, so that nothing waits for this transaction for long.
-    await drop(sql, { ...span, partition });
-    return storeMonth(sql, span, nowMs);
+    return readMonth(sql, span.month);
   });
 }
 
+/** From here on a settlement of the month that is repeated is recognised, wherever its account is. */
+async function markMonth(sql: Sql, { month, startMs, endMs }: MonthOfRecords): Promise<void> {
+  await sql.query(
+    'INSERT INTO pruning_month (month, from_id, to_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    [month, minIdAt(startMs), minIdAt(endMs)],
+  );
+}
+
 interface PartitionOfMonth extends MonthOfRecords {
-  /** The partition in SQL: that of the database, or of one shard of it. */
+  /** The partition in SQL, or a part of it. */
   readonly partition: string;
 }
 
@@ -147,11 +138,7 @@ async function storeSums(sql: Sql, { month, partition }: PartitionOfMonth, keep:
 }
 
 /** Stores what a month adds up to, from the sums of its accounts. */
-async function storeMonth(
-  sql: Sql,
-  { month, startMs, endMs }: MonthOfRecords,
-  nowMs: number,
-): Promise<MonthSums> {
+async function storeMonth(sql: Sql, { month, startMs, endMs }: MonthOfRecords, nowMs: number): Promise<void> {
   const sums = sumsOf(
     await sql.query<Sums>(
       `SELECT coalesce(sum(requests), 0)::bigint AS records, coalesce(sum(cost), 0)::bigint AS cost
@@ -167,12 +154,10 @@ async function storeMonth(
      LEFT JOIN ${prunedSumsSql('month = $1::date')} u ON u.month = m.month`,
     [month, minIdAt(startMs), minIdAt(endMs), sums.records, sums.costMicro, nowMs],
   );
-  // A database that was distributed once may have it too.
   await sql.query('DELETE FROM pruning_month WHERE month = $1', [month]);
-  return sums;
 }
 
-/** What a month was that another process has just dropped. */
+/** The sums of a month that was dropped. */
 async function readMonth(sql: Sql, month: string): Promise<MonthSums> {
   return sumsOf(await sql.query<Sums>('SELECT records, cost FROM pruned_month WHERE month = $1', [month]));
 }

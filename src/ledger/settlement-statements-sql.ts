@@ -51,7 +51,7 @@ export const readPrunedMonths = `SELECT from_id, to_id FROM ${droppedMonthsSql} 
 const selectSettled =
   'SELECT generation_id AS id, amount FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])';
 
-/** Keys are in the shard of their account, so the server of the shard can be asked. */
+/** Keys are where their account is, so that server can be asked. */
 const selectKeys =
   'SELECT id, account_id, created_at FROM api_key WHERE account_id = ANY($1::bigint[]) AND id = ANY($2::bigint[])';
 
@@ -68,7 +68,7 @@ RETURNING ${settledBalances.columns}`;
 
 /**
  * Runs after the debit, which has counted these entries: the last entry of an account gets the
- * number of its count. An engine that distributes the balances finds their shard by the condition.
+ * number of its count. The condition tells an engine where they are.
  */
 const insertEntries = `
 INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest)

@@ -164,8 +164,8 @@ export class Settlements {
   /**
    * Settles what an earlier process left in the journal, before the server accepts requests: finals
    * as they are; an admitted request without one is a failed request at zero cost. Returns the
-   * number of each. With `skipsAway` it does not wait for shards that are away: their accounts are
-   * not read until they are settled.
+   * number of each. With `skipsAway` it does not wait for one of several servers that is away: its
+   * accounts are not read until they are settled.
    */
   async recover({ skipsAway = false } = {}): Promise<{ readonly finals: number; readonly orphans: number }> {
     const { journal } = this.#parts;
@@ -176,7 +176,7 @@ export class Settlements {
       this.#push(row, [...tickets], true).whenEnded(({ how, reason }) => {
         if (how === 'quarantined') storing.push(this.#quarantine.add(row, reason, tickets));
       });
-    await this.#parts.database.readShards();
+    await this.#parts.database.place();
     const nowMs = this.#parts.clock.now();
     const failed = orphans.map(({ record, tickets }) => ({ row: orphanFailure(record, nowMs), tickets }));
     const dated = settled.map(({ row, tickets }) => ({ row: settledByNow(row, nowMs), tickets }));

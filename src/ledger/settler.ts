@@ -243,7 +243,7 @@ export class Settler {
     };
     const isInDoubt = (error: unknown): boolean => isCommitting && isConnectionLoss(error);
     try {
-      result = await this.#parts.database.settle(rows[0]?.accountId ?? 0, settle, isInDoubt);
+      result = await this.#parts.database.placement.settle(rows[0]?.accountId ?? 0, settle, isInDoubt);
     } catch (error) {
       // As above.
       this.#storedApps.clear();

@@ -1,13 +1,9 @@
-import { within } from '../time/clock.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 import { type SettlementListener, Settler, type SettlerParts } from './settler.ts';
 
-/** How long a start waits for shards that are away. */
-const maxAwayWaitMs = 2_000;
-
 /**
- * One queue of settlements for each shard of the database, so that a batch never spans two of them
- * and a shard that is away delays its own accounts only. Plain PostgreSQL is one shard.
+ * One queue of settlements for each part of the accounts, so that a batch never spans two of them and
+ * a server that is away delays its own accounts only.
  */
 export class Settlers {
   readonly #parts: SettlerParts;
@@ -24,30 +20,30 @@ export class Settlers {
     return backlog;
   }
 
-  /** Whether the last attempt for this account's shard failed: it is away. */
+  /** Whether the last attempt for this account's part failed: it is away. */
   isFailingFor(accountId: number): boolean {
-    return this.#settlers.get(this.#parts.database.shards.of(accountId))?.isFailing ?? false;
+    return this.#settlers.get(this.#parts.database.placement.partOf(accountId))?.isFailing ?? false;
   }
 
   /** See `Settler`. */
   push(row: SettlementRow, listener: SettlementListener, isLeftover = false): void {
-    const shard = this.#parts.database.shards.of(row.accountId);
-    let settler = this.#settlers.get(shard);
+    const part = this.#parts.database.placement.partOf(row.accountId);
+    let settler = this.#settlers.get(part);
     if (settler === undefined) {
       settler = new Settler(this.#parts);
-      this.#settlers.set(shard, settler);
+      this.#settlers.set(part, settler);
     }
     settler.push(row, listener, isLeftover);
   }
 
   /** The commit of what is queued for this account is awaited. */
   hasten(accountId: number): void {
-    this.#settlers.get(this.#parts.database.shards.of(accountId))?.hasten();
+    this.#settlers.get(this.#parts.database.placement.partOf(accountId))?.hasten();
   }
 
   /** See `Settler`. */
   replace(uuid: string, row: SettlementRow): boolean {
-    // The shards may have changed since it was queued.
+    // The parts may have changed since it was queued.
     for (const settler of this.#settlers.values()) if (settler.replace(uuid, row)) return true;
     return false;
   }
@@ -58,28 +54,19 @@ export class Settlers {
   }
 
   /**
-   * The same, but of several shards it does not wait for those that are away after two seconds. Reads
-   * of their accounts fail until they are settled.
+   * The same, but does not wait for long for one of several servers that is away. Reads of its
+   * accounts fail until they are settled.
    */
   async drainedWhereReached(): Promise<void> {
-    const { database, clock, log } = this.#parts;
-    const shards = [...this.#settlers].map(([shard, settler]) => {
-      const queue = { shard, settler, isDrained: false, drained: Promise.resolve() };
-      queue.drained = settler.drained().then(() => {
-        queue.isDrained = true;
-      });
-      return queue;
-    });
-    const all = Promise.all(shards.map(({ drained }) => drained)).then(() => true);
-    if (database.shards.count === 1) await all;
-    else {
-      const isAway = (): boolean => shards.every(({ isDrained, settler }) => isDrained || settler.isFailing);
-      while (!(await within(clock, maxAwayWaitMs, all, false)) && !isAway());
-    }
-    for (const { shard, settler, isDrained, drained } of shards) {
-      if (isDrained) continue;
-      log.warn('recovery_waits_for_shard', { shard: shard + 1, settlements: settler.backlog });
-      void database.holdReads(shard, drained);
+    const { database, log } = this.#parts;
+    const queues = [...this.#settlers].map(([part, settler]) => ({
+      part,
+      drained: settler.drained(),
+      isFailing: () => settler.isFailing,
+    }));
+    for (const part of await database.placement.drained(queues)) {
+      const settlements = this.#settlers.get(part)?.backlog;
+      log.warn('recovery_waits_for_shard', { shard: part + 1, settlements });
     }
   }
 

@@ -386,70 +386,80 @@ export interface VerifyProgress {
 
 /** The walk over the entries takes as long as this many other checks. */
 const walkWeight = 10;
+const ofAll = checks.filter(({ isOfAll }) => isOfAll === true);
+const ofAccounts = checks.filter(({ isOfAll }) => isOfAll !== true);
+
+/** Who follows a verification beside calls, and ends it. */
+export interface VerifyFollower {
+  readonly signal: AbortSignal;
+  readonly report: (progress: VerifyProgress) => void;
+}
+
+/** Counts the steps of a verification of so many parts of the accounts. */
+export class VerifySteps {
+  readonly #steps: number;
+  readonly #follower: VerifyFollower | undefined;
+  #done = 0;
+
+  constructor(parts = 1, follower?: VerifyFollower) {
+    this.#steps = ofAll.length + headedChains.length + parts * (ofAccounts.length + walkWeight);
+    this.#follower = follower;
+  }
+
+  /** Whether others wait for this process. */
+  get isBesideCalls(): boolean {
+    return this.#follower !== undefined;
+  }
+
+  /** A check begins. Throws when the verification is to end. */
+  next(check: string): void {
+    this.#report(check, 0);
+    this.#done += 1;
+  }
+
+  /** So much of the walk over the entries of a part is done, of 1. Throws as `next`. */
+  walked(share: number): void {
+    this.#report(walkChecks.chain, walkWeight * Math.min(1, share));
+  }
+
+  walkEnded(): void {
+    this.#done += walkWeight;
+  }
+
+  #report(check: string, more: number): void {
+    this.#follower?.signal.throwIfAborted();
+    this.#follower?.report({ check, share: (this.#done + more) / this.#steps });
+  }
+}
+
+/** What is verified of some accounts. */
+export interface AccountsToVerify {
+  /** The state of the chains when a backup was made, by account. */
+  readonly anchors: ReadonlyMap<number, Anchor>;
+  /** How many entries they have. */
+  readonly entries: number;
+}
 
 /**
- * Runs every check in the caller's transaction; at most 100 differences of each. Nothing when the
- * ledger agrees. `anchors`: the state of the chains when a backup was made, by account. `report` is
- * called before each check; what it throws ends the verification.
+ * Runs the checks that compare rows of one account, in the caller's transaction; at most 100
+ * differences of each.
  */
-export async function findDifferences(
+export async function findDifferencesOfAccounts(
   sql: Sql,
-  anchors: ReadonlyMap<number, Anchor> = new Map(),
-  report?: (progress: VerifyProgress) => void,
+  { anchors, entries }: AccountsToVerify,
+  steps: VerifySteps,
 ): Promise<readonly Difference[]> {
-  const steps = checks.length + headedChains.length + walkWeight;
-  let done = 0;
-  const next = (check: string): void => {
-    report?.({ check, share: done / steps });
-    done += 1;
-  };
-  const found = [...(await runChecks(sql, checks, next)), ...(await walkHeads(sql, next))];
-  const entries = report === undefined ? 0 : Math.max(1, (await countRows(sql)).entries);
-  const walked =
-    report === undefined
-      ? undefined
-      : (count: number): void =>
-          report({
-            check: walkChecks.chain,
-            share: (done + walkWeight * Math.min(1, count / entries)) / steps,
-          });
-  found.push(...(await walkLedger(sql, anchors, walked)));
+  const found = await runChecks(sql, ofAccounts, steps);
+  const report = (count: number): void => steps.walked(count / Math.max(1, entries));
+  found.push(...(await walkLedger(sql, anchors, steps.isBesideCalls ? report : undefined)));
+  steps.walkEnded();
   return firstOfEach(found);
 }
 
-/** As `findDifferences`, but only what concerns single accounts: all accounts, or those of a shard. */
-export async function findDifferencesOfAccounts(
-  sql: Sql,
-  {
-    anchors,
-    next,
-    isBesideCalls,
-  }: {
-    readonly anchors: ReadonlyMap<number, Anchor>;
-    readonly next: (check: string) => void;
-    readonly isBesideCalls: boolean;
-  },
-): Promise<readonly Difference[]> {
-  const ofAccounts = checks.filter(({ isOfAll }) => isOfAll !== true);
-  const found = await runChecks(sql, ofAccounts, next);
-  next(walkChecks.chain);
-  return firstOfEach([...found, ...(await walkLedger(sql, anchors, isBesideCalls ? () => {} : undefined))]);
+/** Runs the checks of what the accounts have in common, in the caller's transaction. */
+export async function findDifferencesOfAll(sql: Sql, steps: VerifySteps): Promise<readonly Difference[]> {
+  return [...(await runChecks(sql, ofAll, steps)), ...(await walkHeads(sql, steps))];
 }
-
-/** The checks that `findDifferencesOfAccounts` leaves out. */
-export async function findDifferencesOfAll(
-  sql: Sql,
-  next: (check: string) => void,
-): Promise<readonly Difference[]> {
-  const ofAll = checks.filter(({ isOfAll }) => isOfAll === true);
-  return [...(await runChecks(sql, ofAll, next)), ...(await walkHeads(sql, next))];
-}
-
-/** How often `next` is called for a shard, and for what the accounts have in common. */
-export const stepsOfVerification = {
-  accounts: checks.filter(({ isOfAll }) => isOfAll !== true).length + 1,
-  all: checks.filter(({ isOfAll }) => isOfAll === true).length + headedChains.length,
-};
 
 /** The first differences of each check. */
 export function firstOfEach(found: readonly Difference[]): Difference[] {
@@ -457,14 +467,10 @@ export function firstOfEach(found: readonly Difference[]): Difference[] {
   return [...byCheck.values()].flatMap((differences) => differences.slice(0, maxDifferences));
 }
 
-async function runChecks(
-  sql: Sql,
-  rows: typeof checks,
-  next: (check: string) => void,
-): Promise<Difference[]> {
+async function runChecks(sql: Sql, rows: typeof checks, steps: VerifySteps): Promise<Difference[]> {
   const found: Difference[] = [];
   for (const row of rows) {
-    next(row.check);
+    steps.next(row.check);
     const differences = await sql.query<{ subject: string; expected: string; found: string }>(
       `${row.sql} LIMIT ${maxDifferences}`,
     );
@@ -473,10 +479,10 @@ async function runChecks(
   return found;
 }
 
-async function walkHeads(sql: Sql, next: (check: string) => void): Promise<Difference[]> {
+async function walkHeads(sql: Sql, steps: VerifySteps): Promise<Difference[]> {
   const found: Difference[] = [];
   for (const chain of headedChains) {
-    next(chain.check);
+    steps.next(chain.check);
     found.push(...(await walkHeaded(sql, chain)));
   }
   return found;

@@ -1,21 +1,19 @@
 import type { Database } from '../store/database.ts';
+import type { WorkLimits } from '../store/placement/placement.ts';
 import { findSchemaFaults } from '../store/schema-sql.ts';
-import { eachShard, type ShardLimits } from '../store/shard-views.ts';
-import { readShards } from '../store/shards.ts';
 import { begin, rollback, type Sql } from '../store/sql.ts';
 import {
   type Anchor,
   checkNames,
   countRows,
   type Difference,
-  findDifferences,
   findDifferencesOfAccounts,
   findDifferencesOfAll,
   firstOfEach,
   freezeView,
   lockVerification,
-  stepsOfVerification,
-  type VerifyProgress,
+  type VerifyFollower,
+  VerifySteps,
 } from './verification-sql.ts';
 
 /** The result of `naru ledger verify`. */
@@ -28,14 +26,14 @@ export interface Verdict {
 }
 
 const schemaCheck = 'the database has the tables, constraints, indexes and triggers of the schema';
-/** Of the coordinator, and read by the checks of accounts. */
+/** Not of accounts, and read by their checks. */
 const tablesBesideAccounts = ['price_version'];
 
 /**
  * Recomputes every balance and period total from its rows; no differences means that the ledger
  * agrees. `anchors`: the state of the chains when a backup was made, by account; the ledger must
- * contain them. Where accounts are distributed, each shard is verified at its server, by an instant
- * of its own. Throws an `OperatorError` when one of these servers does not respond.
+ * contain them. Each part of the accounts is verified where it is, by an instant of its own. Throws
+ * an `OperatorError` when a server of them does not respond.
  */
 export function verifyLedger(
   database: Database,
@@ -48,14 +46,11 @@ export function verifyLedger(
 }
 
 /** A verification beside calls. */
-export interface VerificationBeside extends Required<ShardLimits> {
-  /** Called as it goes on. */
-  readonly report: (progress: VerifyProgress) => void;
-}
+export type VerificationBeside = VerifyFollower & Required<WorkLimits>;
 
 /**
  * The same on a connection of the caller's, beside calls; `busy` when another process does it. The
- * limits are of the servers with shards; the caller bounds the statements of its own connection.
+ * limits are of other servers; the caller bounds the statements of its own connection.
  */
 export async function verifyLedgerOn(
   database: Database,
@@ -78,44 +73,25 @@ async function verifyIn(
   anchors: ReadonlyMap<number, Anchor>,
   beside?: VerificationBeside,
 ): Promise<Verdict> {
-  const report =
-    beside === undefined
-      ? undefined
-      : (progress: VerifyProgress): void => {
-          beside.signal.throwIfAborted();
-          beside.report(progress);
-        };
-  const shards = await readShards(sql);
-  const faults = (await findSchemaFaults(sql)).map((found) => ({
+  const placement = await database.place(sql);
+  const steps = new VerifySteps(placement.parts, beside);
+  const found: Difference[] = (await findSchemaFaults(sql)).map((fault) => ({
     check: schemaCheck,
     subject: 'database',
     expected: 'the schema of the migrations',
-    found,
+    found: fault,
   }));
-  const allChecks = [...checkNames, schemaCheck];
-  if (shards.count === 1) {
-    const differences = [...faults, ...(await findDifferences(sql, anchors, report))];
-    return { checks: allChecks, differences, ...(await countRows(sql)) };
-  }
-  const steps = stepsOfVerification.all + shards.count * stepsOfVerification.accounts;
-  let done = 0;
-  const next = (check: string): void => {
-    report?.({ check, share: done / steps });
-    done += 1;
-  };
-  const anchorsOf = Map.groupBy(anchors, ([accountId]) => shards.of(accountId));
-  const found: Difference[] = [...faults, ...(await findDifferencesOfAll(sql, next))];
+  found.push(...(await findDifferencesOfAll(sql, steps)));
+  const anchorsOf = Map.groupBy(anchors, ([accountId]) => placement.partOf(accountId));
   const rows = { accounts: 0, entries: 0, generations: 0 };
-  const isBesideCalls = report !== undefined;
-  const { limitMs = null, signal } = beside ?? {};
-  const options = { copied: tablesBesideAccounts, limitMs, ...(signal === undefined ? {} : { signal }) };
-  await eachShard(database, options, async (ofShard, shard) => {
-    const own = new Map(anchorsOf.get(shard));
-    found.push(...(await findDifferencesOfAccounts(ofShard, { anchors: own, next, isBesideCalls })));
-    const counts = await countRows(ofShard);
+  const limits = beside === undefined ? {} : { limitMs: beside.limitMs, signal: beside.signal };
+  await placement.eachPart(sql, { copied: tablesBesideAccounts, ...limits }, async (ofPart, part) => {
+    const counts = await countRows(ofPart);
     rows.accounts += counts.accounts;
     rows.entries += counts.entries;
     rows.generations += counts.generations;
+    const ofAccounts = { anchors: new Map(anchorsOf.get(part)), entries: counts.entries };
+    found.push(...(await findDifferencesOfAccounts(ofPart, ofAccounts, steps)));
   });
-  return { checks: allChecks, differences: firstOfEach(found), ...rows };
+  return { checks: [...checkNames, schemaCheck], differences: firstOfEach(found), ...rows };
 }

@@ -73,11 +73,6 @@ export async function dropLeases(sql: Sql, nodeId: number, leases: readonly Leas
   );
 }
 
-/** Releases every lease of the node. */
-export async function dropAllLeases(sql: Sql, nodeId: number): Promise<void> {
-  await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
-}
-
 /** Releases every lease of the node of these accounts. */
 export async function dropLeasesOf(sql: Sql, nodeId: number, accountIds: readonly number[]): Promise<void> {
   await sql.query('DELETE FROM spend_share WHERE account_id = ANY($2::bigint[]) AND node_id = $1', [

@@ -96,7 +96,7 @@ export class CreditLeases {
     await nodes.untilSeen;
     if (!nodes.isSeen) await this.#beat();
     await nodes.untilSeen;
-    const connection = database.orderedFor(request.subjects[0]?.accountId ?? 0);
+    const connection = database.placement.orderedFor(request.subjects[0]?.accountId ?? 0);
     if (this.#release.isBehind(connection)) await this.#release.publishRest(connection);
     return connection.run((sql) => this.#query(sql, request));
   }

@@ -2,22 +2,15 @@ import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import type { SerialConnection } from '../store/serial-connection.ts';
 import { begin, commit, type Sql } from '../store/sql.ts';
-import { withoutDelay } from '../store/without-delay.ts';
 import type { Clock } from '../time/clock.ts';
-import {
-  type CreditLeaseRow,
-  dropAllLeases,
-  dropLeases,
-  dropLeasesOf,
-  writeLeases,
-} from './credit-leases-sql.ts';
+import { type CreditLeaseRow, dropLeases, dropLeasesOf, writeLeases } from './credit-leases-sql.ts';
 import type { LeaseTable } from './lease-table.ts';
 import type { NodeRegistry } from './node-registry.ts';
 import type { ReleaseRequests } from './release-requests.ts';
 import type { SpendSubject } from './reservation-request.ts';
 
 /**
- * How long a node waits for a server of a cluster before it acknowledges another node: only one that
+ * How long a node waits for one of several servers before it acknowledges another node: only one that
  * is silent takes as long, and the node itself is lost after `nodeLostMs`.
  */
 const publishWithinMs = 2_000;
@@ -67,27 +60,19 @@ export class LeaseRelease {
 
   /**
    * This node is alone no more: its outstanding credit becomes its leases, and nothing else does.
-   * Where accounts are distributed, those of a server that is away follow when it is back: nobody
-   * gets credit of them until then.
+   * Rejects when the database is away: the beat that this is part of is repeated. Those of one of
+   * several servers that is away follow when it is back: nobody gets credit of them until then.
    */
   async publish(subjects: () => Iterable<SpendSubject>): Promise<void> {
-    const { database, leases, clock } = this.#parts;
+    const { placement } = this.#parts.database;
     this.#subjects = subjects;
-    if (database.shards.count === 1) {
-      // The beat that this is part of is repeated, and so is this.
-      leases.clear();
-      return database.serial.run((sql) => this.#publish(sql, database.serial, new Set()));
-    }
-    const connections = database.orderedConnections;
-    const before = Map.groupBy(leases.clear(), (accountId) => database.orderedFor(accountId));
-    for (const connection of connections) {
+    const before = Map.groupBy(this.#parts.leases.clear(), (id) => placement.orderedFor(id));
+    const published = placement.ordered.map((connection) => {
       const accounts = this.#unpublished.get(connection) ?? new Set();
       for (const accountId of before.get(connection) ?? []) accounts.add(accountId);
       this.#unpublished.set(connection, accounts);
-    }
-    const published = connections.map((each) =>
-      withoutDelay(clock, this.publishRest(each), () => {}, publishWithinMs),
-    );
+      return placement.inTime(this.publishRest(connection), () => {}, publishWithinMs);
+    });
     await Promise.all(published);
   }
 
@@ -106,15 +91,15 @@ export class LeaseRelease {
 
   async #publish(sql: Sql, connection: SerialConnection, accounts: Set<number>): Promise<void> {
     const { database, leases, nodes } = this.#parts;
-    const isOf = (accountId: number): boolean => database.orderedFor(accountId) === connection;
+    const { placement } = database;
+    const isOf = (accountId: number): boolean => placement.orderedFor(accountId) === connection;
     // A request that was queued earlier may have got a lease since then; that goes too.
     for (const accountId of leases.clear(isOf)) accounts.add(accountId);
     const exposed = [...this.#subjects()]
       .filter(({ accountId, outstanding }) => outstanding > 0n && isOf(accountId))
       .map((subject) => ({ subject, amount: subject.outstanding }));
     await begin(sql);
-    if (database.shards.count === 1) await dropAllLeases(sql, nodes.id);
-    else await dropLeasesOf(sql, nodes.id, [...accounts]);
+    await dropLeasesOf(sql, nodes.id, [...accounts]);
     if (exposed.length > 0) await writeLeases(sql, nodes.id, exposed.map(rowOf));
     await commit(sql);
     for (const { subject, amount } of exposed) leases.put(subject, amount, false);
@@ -126,32 +111,34 @@ export class LeaseRelease {
    * database is away.
    */
   async releaseIdle(): Promise<void> {
-    const { database, leases } = this.#parts;
+    const { leases } = this.#parts;
+    const { placement } = this.#parts.database;
     const release = async (connection: SerialConnection): Promise<void> => {
       if (this.isBehind(connection)) await this.publishRest(connection);
-      const isOf = ({ accountId }: SpendSubject): boolean => database.orderedFor(accountId) === connection;
+      const isOf = ({ accountId }: SpendSubject): boolean => placement.orderedFor(accountId) === connection;
       if (leases.idle().some(isOf))
         await connection.run((sql) => this.#trim(sql, leases.idle().filter(isOf)));
     };
-    const released = await Promise.allSettled(database.orderedConnections.map(release));
+    const released = await Promise.allSettled(placement.ordered.map(release));
     for (const outcome of released) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   /**
    * Releases what is not in flight of these: they changed, or another node needs it. What is in
    * flight with a key that had no limit until now becomes a lease. Rejects when the database is
-   * away; where accounts are distributed, those of a server that is away are released when they are
-   * idle.
+   * away; those of one of several servers that is away are released when they are idle.
    */
   async releaseExcess(subjects: readonly SpendSubject[]): Promise<void> {
     if (subjects.length === 0) return;
-    const { database, clock } = this.#parts;
-    const groups = database.inOrderOf(subjects, ({ accountId }) => accountId);
+    const { placement } = this.#parts.database;
+    const groups = Map.groupBy(subjects, ({ accountId }) => placement.orderedFor(accountId));
     const released = [...groups].map(([connection, own]) =>
-      connection.run((sql) => this.#releaseExcess(sql, own)),
+      placement.inTime(
+        connection.run((sql) => this.#releaseExcess(sql, own)),
+        () => {},
+      ),
     );
-    if (database.shards.count === 1) await Promise.all(released);
-    else await Promise.all(released.map((work) => withoutDelay(clock, work, () => {})));
+    await Promise.all(released);
   }
 
   async #releaseExcess(sql: Sql, subjects: readonly SpendSubject[]): Promise<void> {

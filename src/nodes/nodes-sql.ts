@@ -1,6 +1,5 @@
 import { recordChange } from '../store/changes.ts';
 import { isDuplicate } from '../store/connection.ts';
-import type { Database } from '../store/database.ts';
 import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import { maxClockSkewMs } from '../time/clock.ts';
@@ -84,13 +83,13 @@ export type ClaimOutcome =
  * of one that `mayReplace`. Of two processes that claim one identity at the same time, one gets it.
  */
 export async function claimHome(
-  database: Database,
+  database: Transactions,
   claim: NodeClaim,
   mayReplace: (holder: NodeHolder) => boolean,
 ): Promise<ClaimOutcome> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await database.transaction((sql) => claimIn(sql, claim, mayReplace, isPlain(database)));
+      return await database.transaction((sql) => claimIn(sql, claim, mayReplace));
     } catch (error) {
       // Another process has claimed it since it was found free: the next attempt finds that
       // process.
@@ -103,11 +102,10 @@ async function claimIn(
   sql: Sql,
   { home, session, process, address, keepsCharges }: NodeClaim,
   mayReplace: (holder: NodeHolder) => boolean,
-  withLeases: boolean,
 ): Promise<ClaimOutcome> {
   const holder = await readHolder(sql, home, true);
   if (holder !== null && holder.session !== session && !mayReplace(holder)) return { kind: 'taken', holder };
-  if (holder !== null) await deleteHome(sql, home, withLeases);
+  if (holder !== null) await deleteHome(sql, home);
   const [row] = await sql.query<{ id: bigint }>(
     'INSERT INTO gateway_node (home, address, session, process, keeps_charges) VALUES ($1, $2, $3, $4, $5) RETURNING id',
     [home, address, session, process, keepsCharges],
@@ -134,17 +132,12 @@ export async function readHolder(sql: Sql, home: string, forUpdate = false): Pro
   );
 }
 
-async function deleteHome(
-  sql: Sql,
-  home: string,
-  withLeases: boolean,
-): Promise<readonly { readonly id: bigint }[]> {
-  const nodes = await sql.query<{ id: bigint }>(
-    'DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id',
-    [home],
-  );
-  if (withLeases) for (const { id } of nodes) await deleteLeases(sql, Number(id));
-  return nodes;
+/**
+ * Removes the node of a home. Its leases do not count from then on, and `removeLostNodes` drops them:
+ * a server that is away with some of them must not keep a node from joining or leaving.
+ */
+function deleteHome(sql: Sql, home: string): Promise<readonly { readonly id: bigint }[]> {
+  return sql.query<{ id: bigint }>('DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id', [home]);
 }
 
 /**
@@ -199,24 +192,10 @@ export function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
   return nodes.all(sql, `SELECT ${nodes.columns} FROM gateway_node n ORDER BY n.id`);
 }
 
-/**
- * Whether all accounts are on one server. Otherwise one that is away must not keep a node from
- * joining: leases of a node that is not listed do not count, and `removeLostNodes` drops them.
- */
-function isPlain({ shards }: Database): boolean {
-  return shards.count === 1;
-}
-
-/** Removes the leases of a node that is not in the list, whatever their accounts. */
-async function deleteLeases(sql: Sql, nodeId: number): Promise<void> {
-  await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
-}
-
-/** Removes a node and its leases. */
-export function removeNode(database: Database, nodeId: number): Promise<void> {
+/** Removes a node; see `deleteHome`. */
+export function removeNode(database: Transactions, nodeId: number): Promise<void> {
   return database.transaction(async (sql) => {
     await sql.query('DELETE FROM gateway_node WHERE id = $1', [nodeId]);
-    if (isPlain(database)) await deleteLeases(sql, nodeId);
     await recordChange(sql, 'node', nodeId);
   });
 }
@@ -225,7 +204,7 @@ export function removeNode(database: Database, nodeId: number): Promise<void> {
  * Drops the leases of nodes that were lost so long ago. A lost node itself stays in the list for as
  * long as its journal may hold charges; the others are removed.
  */
-export function removeLostNodes(database: Database, lostForMs: number): Promise<void> {
+export function removeLostNodes(database: Transactions, lostForMs: number): Promise<void> {
   return database.transaction(async (sql) => {
     await sql.query(
       "DELETE FROM gateway_node WHERE NOT keeps_charges AND seen_at <= now() - $1::float8 * interval '1 millisecond'",
@@ -238,17 +217,15 @@ export function removeLostNodes(database: Database, lostForMs: number): Promise<
       [lostForMs],
     );
     const isLive = new Set(live.map(({ id }) => id));
-    for (const { node_id: id } of holders) if (!isLive.has(id)) await deleteLeases(sql, Number(id));
+    for (const { node_id: id } of holders)
+      if (!isLive.has(id)) await sql.query('DELETE FROM spend_share WHERE node_id = $1', [id]);
   });
 }
 
-/**
- * Removes the node of a home whose journal was settled, and its leases. The caller has checked that
- * it is dead.
- */
-export function removeHome(database: Database, home: string): Promise<void> {
+/** Removes the node of a home whose journal was settled. The caller has checked that it is dead. */
+export function removeHome(database: Transactions, home: string): Promise<void> {
   return database.transaction(async (sql) => {
-    for (const { id } of await deleteHome(sql, home, true)) await recordChange(sql, 'node', Number(id));
+    for (const { id } of await deleteHome(sql, home)) await recordChange(sql, 'node', Number(id));
   });
 }
 
@@ -277,7 +254,7 @@ export function closeNode(
        SELECT home, address, seen_at, $2, $3 FROM gateway_node WHERE home = $1::uuid`,
       [home, closure, reason],
     );
-    for (const { id } of await deleteHome(sql, home, true)) await recordChange(sql, 'node', Number(id));
+    for (const { id } of await deleteHome(sql, home)) await recordChange(sql, 'node', Number(id));
     return 'closed';
   });
 }

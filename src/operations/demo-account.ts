@@ -1,4 +1,5 @@
 import { lockFirstAccounts } from '../accounts/accounts-sql.ts';
+import { hasKeys } from '../accounts/keys-sql.ts';
 import type { Actor } from '../identity/audit.ts';
 import type { NewLink } from '../identity/links-sql.ts';
 import { krwOfMicro } from '../money/krw.ts';
@@ -30,8 +31,8 @@ export async function createDemoAccount(
   service: OperatorService,
   database: Database,
 ): Promise<DemoAccount | null> {
-  // A cluster is no first start, and a start must not need all of its servers.
-  if (database.shards.count > 1) return null;
+  // Who has keys needs no demo account, and no start that reads the accounts of all servers.
+  if (await hasKeys(database)) return null;
   const operator = service.as(firstStart);
   return database.transaction(async (sql) => create(operator, await lockFirstAccounts(sql)));
 }

@@ -6,7 +6,6 @@ import {
   clientConfig,
   connect,
   type DatabaseAddress,
-  DatabaseAway,
   disconnect,
   isConflict,
   isConnectionLoss,
@@ -17,16 +16,11 @@ import {
   setDurable,
   statementTimeoutMs,
 } from './connection.ts';
+import { assumeOneServer, findPlacement } from './placement/find-placement.ts';
+import type { Placement } from './placement/placement.ts';
+import type { PlacementParts } from './placement/placement-parts.ts';
+import { planOnce } from './placement/plans.ts';
 import { SerialConnection } from './serial-connection.ts';
-import { type Lane, ShardLanes } from './shard-lanes.ts';
-import {
-  isSamePlacement,
-  nameOf,
-  oneShard,
-  readShards,
-  type ServerWithShards,
-  type Shards,
-} from './shards.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /** How long a read is retried after its connection was lost, milliseconds. */
@@ -73,15 +67,10 @@ export class Database implements Sql {
   readonly address: DatabaseAddress;
   readonly #means: DatabaseMeans;
   readonly #pool: ReturnType<DatabaseMeans['openPool']>;
-  /**
-   * The one connection on which settlements and re-reads of money run in order, where nothing is
-   * distributed: see `orderedFor`.
-   */
+  /** The one connection on which everything of no account runs in order, and all with one server. */
   readonly serial: SerialConnection;
-  #shards = oneShard;
-  readonly #lanes: ShardLanes;
-  /** Shards whose accounts are not read: settlements of an earlier process come first. */
-  readonly #held = new Set<number>();
+  readonly #placementParts: PlacementParts;
+  #placement: Placement;
   #serialCheck: (sql: Sql) => Promise<unknown> = async () => {};
 
   /**
@@ -98,9 +87,10 @@ export class Database implements Sql {
     this.address = address;
     this.#means = means;
     this.#pool = means.openPool(address, poolSize, limitMs);
-    const open = (): SerialConnection => new SerialConnection(() => this.#connectSerial());
-    this.serial = open();
-    this.#lanes = new ShardLanes({ ...means, address, query: (...read) => this.query(...read), open });
+    const openOrdered = (): SerialConnection => new SerialConnection(() => this.#connectSerial());
+    this.serial = openOrdered();
+    this.#placementParts = { ...means, address, database: this, serial: this.serial, openOrdered };
+    this.#placement = assumeOneServer(this.#placementParts);
   }
 
   /**
@@ -111,87 +101,15 @@ export class Database implements Sql {
     this.#serialCheck = check;
   }
 
-  /** Which accounts are stored together, as of the last `readShards`. */
-  get shards(): Shards {
-    return this.#shards;
+  /** Where the accounts are, as of the last `place`: before that, on one server. */
+  get placement(): Placement {
+    return this.#placement;
   }
 
-  /**
-   * Reads which accounts are stored together: an operator may distribute them or move shards. Looks
-   * which of the servers that have them are reached from here.
-   */
-  async readShards(): Promise<void> {
-    const shards = await readShards(this);
-    await this.#lanes.openFor(shards);
-    const isMoved = this.#shards.count > 1 && !isSamePlacement(shards, this.#shards);
-    this.#shards = shards;
-    if (!isMoved) return;
-    // An account that has another connection from now on is not read there before its settlements
-    // that are under way.
-    const earlier = Promise.all(this.orderedConnections.map((each) => each.idle()));
-    for (const each of this.orderedConnections) void each.inTurn(() => earlier);
-  }
-
-  /** Looks which servers that have shards are away; `serversAway` has them. Never rejects. */
-  async lookForServers(): Promise<void> {
-    await this.#lanes.look(this.#shards);
-    // One that was away when the shards were read may take settlements directly now.
-    if (this.#lanes.isIncomplete) await this.#lanes.openFor(this.#shards);
-  }
-
-  /** The servers that were away at the last `lookForServers`, with their shards. */
-  get serversAway(): readonly ServerWithShards[] {
-    return this.#lanes.away;
-  }
-
-  /** Whether the server that has the account was away at the last `lookForServers`. */
-  isServerAway(accountId: number): boolean {
-    const server = this.#shards.serverOf(this.#shards.of(accountId));
-    return server !== null && this.serversAway.some((away) => nameOf(away) === nameOf(server));
-  }
-
-  /**
-   * The connection on which everything about an account runs in order. Accounts of one server share
-   * it: a server that is away delays its own accounts only.
-   */
-  orderedFor(accountId: number): SerialConnection {
-    return this.#laneOf(accountId)?.ordered ?? this.serial;
-  }
-
-  /** All connections on which accounts are read and settled in order. */
-  get orderedConnections(): readonly SerialConnection[] {
-    return [this.serial, ...this.#lanes.ordered];
-  }
-
-  /** These by the connection on which they run in order. */
-  inOrderOf<T>(items: readonly T[], accountOf: (item: T) => number): ReadonlyMap<SerialConnection, T[]> {
-    return Map.groupBy(items, (item) => this.orderedFor(accountOf(item)));
-  }
-
-  /**
-   * Runs `use` in a turn of the account's connection, on a connection to the server that has its
-   * shard if that is reached: there the engine needs no second server for it, and no two-phase
-   * commit. An error that leaves it in doubt repeats it once in that turn.
-   */
-  settle<T>(
-    accountId: number,
-    use: (client: Client) => Promise<T>,
-    isInDoubt: (error: unknown) => boolean = () => false,
-  ): Promise<T> {
-    const { ordered, entry } = this.#laneOf(accountId) ?? { ordered: this.serial, entry: null };
-    if (entry === null) return ordered.run((_sql, client) => use(client), isInDoubt);
-    return ordered.inTurn(() => entry.run((_sql, client) => use(client), isInDoubt));
-  }
-
-  #laneOf(accountId: number): Lane | undefined {
-    return this.#lanes.of(this.#shards.serverOf(this.#shards.of(accountId)));
-  }
-
-  /** Reads of the accounts of a shard fail until `until` resolves. */
-  async holdReads(shard: number, until: Promise<void>): Promise<void> {
-    this.#held.add(shard);
-    await until;
-    this.#held.delete(shard);
+  /** Finds where the accounts are. `sql`: a transaction of this database that reads it. */
+  async place(sql: Sql = this): Promise<Placement> {
+    this.#placement = await findPlacement(this.#placement, this.#placementParts, sql);
+    return this.#placement;
   }
 
   /**
@@ -231,9 +149,8 @@ export class Database implements Sql {
   readInOrder<T>(accountId: number | null, read: (sql: Sql) => Promise<T>): Promise<T> {
     return this.withRetries(() => {
       if (accountId === null) return this.serial.run(read);
-      if (this.#held.has(this.#shards.of(accountId)))
-        throw new DatabaseAway('settlements of an earlier process wait for the shard of this account');
-      return this.orderedFor(accountId).run(read);
+      this.#placement.assertDrained(accountId);
+      return this.#placement.orderedFor(accountId).run(read);
     });
   }
 
@@ -284,7 +201,7 @@ export class Database implements Sql {
   /** Closes every connection. Earlier work of the serial connection is finished first. */
   async close(): Promise<void> {
     await this.serial.close();
-    await this.#lanes.close();
+    await this.#placement.close();
     const timeout = Promise.withResolvers<void>();
     const timer = setTimeout(timeout.resolve, closeTimeoutMs);
     // Without a response an idle connection would wait for its end without a limit.
@@ -296,6 +213,7 @@ export class Database implements Sql {
     const client = await this.#means.connect(this.address, statementTimeoutMs);
     try {
       await this.#serialCheck(sqlOver(client));
+      await planOnce(client);
       return client;
     } catch (error) {
       await disconnect(client);

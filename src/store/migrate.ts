@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { OperatorError } from '../errors/operator-error.ts';
 import type { Log } from '../log/log.ts';
 import { Database } from './database.ts';
-import { distributeTables, readCluster } from './distribution.ts';
+import { distributeNewTables } from './placement/distribution.ts';
 import { findSchemaFaults } from './schema-sql.ts';
 import type { Sql } from './sql.ts';
 
@@ -60,7 +60,7 @@ function takeSteps(
     const steps = known.filter((step) => !done.has(step.version));
     if (steps.length > 0 && done.size > 0) await beforeUpgrade?.(sql);
     for (const step of steps) await apply(sql, step);
-    if (steps.length > 0 && (await readCluster(sql)).isDistributed) await distributeTables(sql);
+    if (steps.length > 0) await distributeNewTables(sql);
     return steps.map((step) => step.name);
   });
 }

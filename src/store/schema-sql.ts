@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readCluster } from './distribution.ts';
+import { distributedTables } from './placement/distribution.ts';
 import type { Sql } from './sql.ts';
 
 /** The schema that the migrations produce, as `readSchema` reads it; it lies beside them. */
@@ -53,20 +53,17 @@ export async function readSchema(sql: Sql): Promise<readonly string[]> {
 /**
  * What the schema of the migrations has and the database lacks, or has in another form, a line for
  * each, and sequences that would number a new row as an existing one. What an operator added is not
- * looked at; nor are tables that an engine distributes, which guards each shard by itself.
+ * looked at; nor are tables that are guarded elsewhere.
  */
 export async function findSchemaFaults(sql: Sql): Promise<readonly string[]> {
-  const { isDistributed } = await readCluster(sql);
-  const distributed = isDistributed
-    ? await sql.query<{ name: string }>('SELECT logicalrelid::regclass::text AS name FROM pg_dist_partition')
-    : [];
-  const isSkipped = new Set(distributed.flatMap(({ name }) => [name, `${name}_default`]));
+  const distributed = await distributedTables(sql);
+  const isSkipped = new Set(distributed.flatMap((name) => [name, `${name}_default`]));
   const found = new Set(await readSchema(sql));
   const wanted = readFileSync(schemaFile, 'utf8').split('\n').filter(Boolean);
   const lacking = wanted.filter((line) => !found.has(line) && !isSkipped.has(tableOf(line)));
   return [
     ...lacking.map((line) => `missing or changed: ${line}`),
-    ...(isDistributed ? [] : await partitionsWithoutGuard(sql)),
+    ...(isSkipped.has('generation') ? [] : await partitionsWithoutGuard(sql)),
     ...(await sequencesBehind(sql))
       .filter(({ table }) => !isSkipped.has(table))
       .map(({ table, column, last }) => `the sequence of ${table}.${column} is behind its rows, at ${last}`),

@@ -55,7 +55,7 @@ export class SerialConnection {
 
   async #use<T>(use: (sql: Sql, client: Client) => Promise<T>): Promise<T> {
     if (this.#closed && this.#client === null) throw new Error('the database connection is closed');
-    this.#client ??= await this.#connected();
+    this.#client ??= await this.#open();
     try {
       return await use(sqlOver(this.#client), this.#client);
     } catch (error) {
@@ -64,23 +64,6 @@ export class SerialConnection {
       await this.#drop();
       throw error;
     }
-  }
-
-  async #connected(): Promise<Client> {
-    const client = await this.#open();
-    // The same few statements run all the time: planning them each time costs more than their
-    // generic plan loses. Citus finds the shards of a statement by its values, and has no generic
-    // plan of most.
-    try {
-      await client.query(
-        `SELECT set_config('plan_cache_mode', 'force_generic_plan', false)
-         WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')`,
-      );
-    } catch (error) {
-      await disconnect(client);
-      throw error;
-    }
-    return client;
   }
 
   async #drop(): Promise<void> {

@@ -1,8 +1,7 @@
 import type { Log } from '../log/log.ts';
 import type { Database } from './database.ts';
-import { nameOf } from './shards.ts';
 
-/** Reports servers of a cluster that stop responding, and that respond again. */
+/** Reports servers of accounts that stop responding, and that respond again. */
 export class ServerWatch {
   readonly #database: Database;
   readonly #log: Log;
@@ -16,14 +15,16 @@ export class ServerWatch {
   }
 
   async look(): Promise<void> {
-    await this.#database.lookForServers();
+    const { placement } = this.#database;
+    await placement.look();
     this.#onLooked();
-    const away = new Map(this.#database.serversAway.map((server) => [nameOf(server), server.shards]));
-    for (const [server, shards] of away)
+    const away = placement.servers.filter(({ isAway }) => isAway);
+    const names = new Set(away.map(({ name }) => name));
+    for (const { name: server, parts } of away)
       if (!this.#away.has(server))
-        this.#log.error('database_server_away', { server, shards: shards.map((shard) => shard + 1).join() });
+        this.#log.error('database_server_away', { server, shards: parts.map((part) => part + 1).join() });
     for (const server of this.#away)
-      if (!away.has(server)) this.#log.info('database_server_back', { server });
-    this.#away = new Set(away.keys());
+      if (!names.has(server)) this.#log.info('database_server_back', { server });
+    this.#away = names;
   }
 }

@@ -1,10 +1,8 @@
 import type { Client } from 'pg';
-import { freezeCluster } from './cluster-freeze.ts';
 import { connect, type DatabaseAddress, disconnect } from './connection.ts';
 import { CopyOut, copyIn } from './copy.ts';
+import { openInstant } from './placement/instant.ts';
 import { type SequenceBehind, sequencesBehind } from './schema-sql.ts';
-import { connectToAll, readShardTables } from './shard-tables.ts';
-import { freeze, showShards } from './shard-views.ts';
 import { sqlOver } from './sql.ts';
 
 /** The contents of a copy of the database, beside the rows. */
@@ -32,11 +30,7 @@ export interface SequenceState {
   readonly last: string | null;
 }
 
-/**
- * One instant of the database, open until `close`. Where accounts are distributed, one of each
- * server that has some: all rows of an account are of one of them, and what the accounts have in
- * common is of the same instant or a later one, with no change under way.
- */
+/** One instant of the database, open until `close` (see `openInstant`). */
 export interface Snapshot {
   readonly plan: SnapshotPlan;
   /** What is read at the same time: the servers that have rows. */
@@ -75,39 +69,24 @@ const hasFirstRow = 'has a row from the start';
 
 /** Opens a snapshot: later commits are not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {
-  const client = await connect(address, null, false);
-  const clients = [client];
-  const close = async (): Promise<void> => {
-    await Promise.all(clients.map(disconnect));
-  };
+  const { own, others, tablesOfOthers, close } = await openInstant(address);
   try {
-    const servers = await readShardTables(sqlOver(client));
-    clients.push(...(await connectToAll(address, servers)));
-    for (const [at, { shards }] of servers.entries()) await showShards(clients[at + 1] as Client, shards);
-    const sessions = clients.map(sqlOver);
-    if (servers.length === 0) await freeze(sqlOver(client));
-    else await freezeCluster(address, sessions);
-    const plan = await planOf(client);
-    const distributed = new Set(servers.flatMap(({ shards }) => [...(shards[0]?.tables.keys() ?? [])]));
-    const own = plan.tables.filter(({ name }) => !distributed.has(name));
+    const plan = await planOf(own);
+    const isOfOthers = ({ name }: { readonly name: string }): boolean => tablesOfOthers.has(name);
     return {
       plan,
       readers: [
-        readerOf(client, own, undefined),
-        ...clients.slice(1).map((one, at) =>
-          readerOf(
-            one,
-            plan.tables.filter(({ name }) => distributed.has(name)),
-            at + 1,
-          ),
+        readerOf(
+          own,
+          plan.tables.filter((table) => !isOfOthers(table)),
+          undefined,
         ),
+        ...others.map((one, at) => readerOf(one, plan.tables.filter(isOfOthers), at + 1)),
       ],
-      sequences: () => sequencesOf(client),
+      sequences: () => sequencesOf(own),
       async databaseBytes() {
-        // The coordinator may have shards itself.
-        const servers = clients
-          .slice(0, 1)
-          .concat(clients.slice(1).filter((one) => !isSameServer(one, client)));
+        // The server of the address may be among the others.
+        const servers = [own, ...others.filter((one) => !isSameServer(one, own))];
         const sizes = await Promise.all(
           servers.map((one) =>
             one.query<{ bytes: string }>('SELECT pg_database_size(current_database())::text AS bytes'),

@@ -21,8 +21,8 @@ import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { verifyLedger } from '../../src/ledger/verification.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
-import { readCluster, readPlacement } from '../../src/store/distribution.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { readStatus } from '../../src/store/placement/distribution.ts';
 import { onlyDistributed } from '../harness/citus.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { liftGuards, runEach } from '../harness/ledger-guards.ts';
@@ -38,7 +38,7 @@ async function openEmpty(t: TestContext, isDistributed: boolean): Promise<Databa
     await own.drop();
   });
   await migrate(database);
-  assert.equal((await readCluster(database)).isDistributed, isDistributed);
+  assert.equal((await readStatus(database)).isDistributed, isDistributed);
   return database;
 }
 
@@ -64,7 +64,7 @@ test(
       await takeBackup(from, { ...order, takenAt: new Date(clock.now()).toISOString() });
       const { manifest } = await checkBackup(files, null);
       const parts = manifest.tables.filter((table) => table.name === 'ledger').map(({ part }) => part);
-      const { isDistributed, servers } = await readCluster(from);
+      const { isDistributed, servers } = await readStatus(from);
       assert.deepEqual(
         parts,
         isDistributed ? Array.from({ length: servers }, (_, at) => at + 1) : [undefined],
@@ -233,7 +233,7 @@ test(
     const left = (await operator.verifyLedger()).generations;
     assert.ok(left > 0 && left < 24, `${left} of 24 records are left`);
     // An operator sees where the shards are meanwhile, and what to do.
-    assert.equal((await readPlacement(database)).length, 8);
+    assert.equal((await readStatus(database)).shards.length, 8);
     const [finding] = await examineRetention(database);
     assert.match(finding?.message ?? '', /^those of 2026-03 are dropped in part: .* run it again$/);
 

@@ -78,7 +78,7 @@ class Drill {
   async run(): Promise<readonly Goal[]> {
     const { print, seed, coordinator } = this.#drill;
     try {
-      await this.#database.readShards();
+      await this.#database.place();
       const accounts = await this.#open();
       const [first, second] = [await this.#start(0), await this.#start(1)];
       const payers = [...accounts.here, ...accounts.gone];
@@ -116,11 +116,11 @@ class Drill {
   async #open(): Promise<Accounts> {
     const [last] = this.#drill.workers.slice(-1);
     const accounts = { here: [] as Payer[], gone: [] as Payer[], unknown: [] as Payer[] };
-    const { shards } = this.#database;
+    const { placement } = this.#database;
+    const doomed = placement.servers.find(({ name }) => name === `${last?.host}:${last?.port}`);
     while (accounts.here.length < 8 || accounts.gone.length < 8 || accounts.unknown.length < 4) {
       const payer = await createPayer(this.#operator, '10000000', 1);
-      const server = shards.serverOf(shards.of(payer.accountId));
-      if (server?.port === last?.port && server?.host === last?.host) accounts.gone.push(payer);
+      if (doomed?.parts.includes(placement.partOf(payer.accountId)) === true) accounts.gone.push(payer);
       else (accounts.here.length < 8 ? accounts.here : accounts.unknown).push(payer);
     }
     return { ...accounts, gone: accounts.gone.slice(0, 8) };

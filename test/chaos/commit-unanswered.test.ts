@@ -9,7 +9,6 @@ import { Journal } from '../../src/ledger/journal/journal.ts';
 import { Settlements } from '../../src/ledger/settlements.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { Database } from '../../src/store/database.ts';
-import { oneShard } from '../../src/store/shards.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { type LedgerWorld, openLedger } from '../ledger/world.ts';
@@ -46,7 +45,7 @@ async function lostDuring(
   let turn = run;
   const settle = (_accountId: number, use: (client: Client) => Promise<unknown>): Promise<unknown> =>
     turn((_sql, client) => use(client));
-  const database = { shards: oneShard, settle } as unknown as Database;
+  const database = { placement: { partOf: () => 0, settle } } as unknown as Database;
   const journal = await Journal.open({ dir, clock });
   const hooks = {
     spendingNode: () => null,

@@ -5,7 +5,7 @@ import { findInAnyAccount } from '../../src/generations/any-account-sql.ts';
 import { readAnyGeneration } from '../../src/generations/generations.ts';
 import { accountOfRequest } from '../../src/generations/search-all-sql.ts';
 import { findCost } from '../../src/ledger/lots-sql.ts';
-import { shardsFrom } from '../../src/store/shards.ts';
+import { shardsFrom } from '../../src/store/placement/shards.ts';
 import { leadOfAccount } from '../../src/wire/ids/account-hash.ts';
 import {
   generationIdOf,

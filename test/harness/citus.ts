@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { type DatabaseAddress, disconnect } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
-import { distributeTables } from '../../src/store/distribution.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { connectTo, readShardTables } from '../../src/store/shard-tables.ts';
+import { distributeTables } from '../../src/store/placement/distribution.ts';
+import { connectTo, readShardTables } from '../../src/store/placement/shard-tables.ts';
 
 /** The variable in which `npm run test:postgres` passes the workers of a Citus coordinator. */
 export const workersVariable = 'NARU_TEST_WORKERS';

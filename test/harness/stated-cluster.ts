@@ -1,5 +1,5 @@
 import type { Database } from '../../src/store/database.ts';
-import type { ShardServer } from '../../src/store/shards.ts';
+import type { ShardServer } from '../../src/store/placement/shards.ts';
 
 /** Makes a database state, as Citus does, that each of two servers has half of its shards. */
 export async function stateCluster(database: Database, servers: readonly ShardServer[]): Promise<void> {

@@ -27,7 +27,6 @@ import { type Krw, krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import type { ReservationOrder } from '../../src/nodes/reservation-queue.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
-import { oneShard } from '../../src/store/shards.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { type LimitReset, limitResets } from '../../src/time/period.ts';
@@ -347,7 +346,7 @@ test('a change that arrives during the first read of an account takes effect', a
   };
   let last: Promise<unknown> = Promise.resolve();
   const database = {
-    shards: oneShard,
+    placement: { partOf: () => 0, inTime: (work: Promise<unknown>) => work },
     readInOrder: (_accountId: number | null, read: (sql: Sql) => Promise<unknown>) => {
       last = last.then(() => read(sql));
       return last;
@@ -373,7 +372,7 @@ test('a lease covers the requests in flight, whichever object of its account cou
   const row = { accountId: 1n, credits: 10n, usage: 0n, version: 1n };
   const sql: Sql = { query: async () => [row] as never };
   const database = {
-    shards: oneShard,
+    placement: { partOf: () => 0 },
     readInOrder: async (_accountId: number | null, read: (sql: Sql) => Promise<unknown>) => read(sql),
   } as unknown as Database;
   const knownSince = () => Number.NEGATIVE_INFINITY;

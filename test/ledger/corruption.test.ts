@@ -5,14 +5,13 @@ import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
 import { resolveQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { requestTopup } from '../../src/ledger/topup-requests.ts';
-import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { unlessDistributed } from '../harness/citus.ts';
 import { liftGuards, runEach, tamper } from '../harness/ledger-guards.ts';
 import { sample } from '../harness/tier.ts';
-import { type LedgerWorld, openLedger } from './world.ts';
+import { findDifferences, type LedgerWorld, openLedger } from './world.ts';
 
 // src/ledger/README.md
 

@@ -10,7 +10,7 @@ import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
 import { pruneGenerations } from '../../src/ledger/retention.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { Settlements } from '../../src/ledger/settlements.ts';
-import { findDifferences, freezeView } from '../../src/ledger/verification-sql.ts';
+import { freezeView } from '../../src/ledger/verification-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
@@ -18,7 +18,7 @@ import { openSnapshot } from '../../src/store/snapshot.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { isTableAwaited, unlessDistributed, workersOfServer } from '../harness/citus.ts';
 import { until } from '../harness/until.ts';
-import { type LedgerWorld, openLedger } from './world.ts';
+import { findDifferences, type LedgerWorld, openLedger } from './world.ts';
 
 // src/ledger/README.md
 

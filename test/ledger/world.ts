@@ -1,9 +1,16 @@
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
-import { findDifferences } from '../../src/ledger/verification-sql.ts';
+import {
+  type Anchor,
+  type Difference,
+  findDifferencesOfAccounts,
+  findDifferencesOfAll,
+  VerifySteps,
+} from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
+import type { Sql } from '../../src/store/sql.ts';
 import { isoOf, systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { liftGuards, runEach } from '../harness/ledger-guards.ts';
@@ -38,6 +45,18 @@ export interface LedgerWorld {
   differences(): Promise<readonly string[]>;
   /** How much the verification finds after this statement, which does not stay. */
   differencesAfter(fault: string): Promise<number>;
+}
+
+/** What a verification finds in a transaction. */
+export async function findDifferences(
+  sql: Sql,
+  anchors: ReadonlyMap<number, Anchor> = new Map(),
+): Promise<readonly Difference[]> {
+  const steps = new VerifySteps();
+  return [
+    ...(await findDifferencesOfAll(sql, steps)),
+    ...(await findDifferencesOfAccounts(sql, { anchors, entries: 0 }, steps)),
+  ];
 }
 
 /** One micro-won per prompt token: a generation costs as many micro-won as it has tokens. */

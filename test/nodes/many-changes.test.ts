@@ -20,7 +20,7 @@ const keyCount = byTier(1_000, 5_000);
 test('thousands of keys that change at once are read again together', async (t) => {
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 4);
-  await database.readShards();
+  await database.place();
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-many-'));
   const accounting = await openAccounting({
     config: testConfig({}),

@@ -247,8 +247,10 @@ export class Truth {
   #noteSpending(tx: Transaction, entries: readonly Tables['ledger'][]): void {
     if (entries.length > 0 || tx.written.get('spend_share') === undefined) return;
     const nodes = new Map<number, number>();
-    for (const { kind, subject, amount } of this.#store.tables.spend_share.values())
-      if (kind === 1 && amount > 0n) nodes.set(subject, (nodes.get(subject) ?? 0) + 1);
+    const { spend_share: shares, gateway_node: listed } = this.#store.tables;
+    for (const { kind, subject, amount, node_id: id } of shares.values())
+      if (kind === 1 && amount > 0n && listed.has(String(id)))
+        nodes.set(subject, (nodes.get(subject) ?? 0) + 1);
     if ([...nodes.values()].some((count) => count >= 3))
       this.#journey.met('three or more nodes spent credit of one account at once');
   }

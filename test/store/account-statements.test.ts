@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
-import { readAccountTables } from '../../src/store/distribution.ts';
+import { readAccountTables } from '../../src/store/placement/distribution.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 
 let testDatabase: TestDatabase;

@@ -33,7 +33,7 @@ function settlementThatIsLost(database: Database, times: number): (client: Clien
 test('a settlement in doubt is repeated before anything that waits for its turn', async (t) => {
   const database = await open(t);
   const order: string[] = [];
-  const settled = database
+  const settled = database.placement
     .settle(1, settlementThatIsLost(database, 1), isConnectionLoss)
     .then((outcome) => order.push(outcome));
   const read = database.serial.run(async (sql) => {
@@ -45,14 +45,14 @@ test('a settlement in doubt is repeated before anything that waits for its turn'
 
 test('a settlement in doubt is repeated once; one whose error leaves no doubt is not', async (t) => {
   const database = await open(t);
-  await assert.rejects(database.settle(1, settlementThatIsLost(database, 2), isConnectionLoss));
+  await assert.rejects(database.placement.settle(1, settlementThatIsLost(database, 2), isConnectionLoss));
   let calls = 0;
   const refused = async (): Promise<never> => {
     calls += 1;
     throw new Error('refused');
   };
-  await assert.rejects(database.settle(1, refused, isConnectionLoss), /refused/);
-  await assert.rejects(database.settle(1, refused), /refused/);
+  await assert.rejects(database.placement.settle(1, refused, isConnectionLoss), /refused/);
+  await assert.rejects(database.placement.settle(1, refused), /refused/);
   assert.equal(calls, 2);
   assert.deepEqual(await database.serial.run((sql) => sql.query('SELECT id FROM charge')), [{ id: 1 }]);
 });

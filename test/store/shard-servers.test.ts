@@ -11,9 +11,8 @@ import type { Log } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { isSamePlacement, serversOf, shardsFrom } from '../../src/store/placement/shards.ts';
 import { ServerWatch } from '../../src/store/server-watch.ts';
-import { isSamePlacement, serversOf, shardsFrom } from '../../src/store/shards.ts';
-import { withoutDelay } from '../../src/store/without-delay.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
@@ -35,13 +34,13 @@ async function openCluster(
   const away = { host: '127.0.0.1', port: await freePort() };
   await migrate(database);
   await stateCluster(database, [{ host, port }, away]);
-  await database.readShards();
+  await database.place();
   return { database, awayName: `${away.host}:${away.port}` };
 }
 
 /** An account of a shard. */
 function accountIn(database: Database, shard: number): number {
-  for (let id = 1; ; id += 1) if (database.shards.of(id) === shard) return id;
+  for (let id = 1; ; id += 1) if (database.placement.partOf(id) === shard) return id;
 }
 
 test('a server that does not respond is named with its shards, and the others serve', async (t) => {
@@ -54,8 +53,8 @@ test('a server that does not respond is named with its shards, and the others se
   await watch.look();
   assert.deepEqual(events, ['database_server_away'], 'once');
   assert.deepEqual(
-    database.serversAway.map(({ host, port, shards }) => [`${host}:${port}`, shards]),
-    [[awayName, [1]]],
+    database.placement.servers.map(({ name, parts, isAway }) => (isAway ? [name, parts] : parts)),
+    [[0], [awayName, [1]]],
   );
   const readiness = new ReadinessCheck({
     database,
@@ -75,11 +74,14 @@ test('a server that does not respond is named with its shards, and the others se
 test('accounts of one server share an ordered connection, which those of another do not wait for', async (t) => {
   const { database } = await openCluster(t);
   const [here, there] = [accountIn(database, 0), accountIn(database, 1)];
-  assert.notEqual(database.orderedFor(here), database.orderedFor(there));
-  assert.equal(database.orderedConnections.length, 3, 'one more for what belongs to no account');
+  assert.notEqual(database.placement.orderedFor(here), database.placement.orderedFor(there));
+  assert.equal(database.placement.ordered.length, 3, 'one more for what belongs to no account');
   const blocked = Promise.withResolvers<void>();
-  const waiting = database.orderedFor(there).inTurn(() => blocked.promise);
-  const settled = await database.settle(here, async (client) => (await client.query('SELECT 1')).rowCount);
+  const waiting = database.placement.orderedFor(there).inTurn(() => blocked.promise);
+  const settled = await database.placement.settle(
+    here,
+    async (client) => (await client.query('SELECT 1')).rowCount,
+  );
   assert.equal(settled, 1);
   let isRead = false;
   const read = database
@@ -97,7 +99,8 @@ test('accounts of a shard with settlements of an earlier process are not read be
   const { database } = await openCluster(t);
   const [here, there] = [accountIn(database, 0), accountIn(database, 1)];
   const settled = Promise.withResolvers<void>();
-  const held = database.holdReads(1, settled.promise);
+  const queue = { part: 1, drained: settled.promise, isFailing: () => true };
+  assert.deepEqual(await database.placement.drained([queue]), [1], 'a start does not wait for it');
   let isRead = false;
   const read = database
     .readInOrder(there, (sql) => sql.query('SELECT 1'))
@@ -107,7 +110,7 @@ test('accounts of a shard with settlements of an earlier process are not read be
   await database.readInOrder(here, (sql) => sql.query('SELECT 1'));
   assert.equal(isRead, false);
   settled.resolve();
-  await Promise.all([held, read]);
+  await read;
 });
 
 test('credit expires in transactions of one shard', async (t) => {
@@ -129,7 +132,7 @@ test('credit expires in transactions of one shard', async (t) => {
   assert.equal(rows.length, ids.length);
   const shardsOf = Map.groupBy(rows, ({ tx }) => tx);
   for (const own of shardsOf.values())
-    assert.equal(new Set(own.map((row) => database.shards.of(Number(row.account_id)))).size, 1);
+    assert.equal(new Set(own.map((row) => database.placement.partOf(Number(row.account_id)))).size, 1);
   assert.equal(shardsOf.size, 2);
 });
 
@@ -148,17 +151,18 @@ test('shards that moved are noticed', () => {
   assert.ok(!isSamePlacement(before, shardsFrom([-(2 ** 31)], [one])));
 });
 
-test('work at a server that is away delays nothing for long', async () => {
+test('work at a server that is away delays nothing for long', async (t) => {
+  const { placement } = (await openCluster(t)).database;
   let failures = 0;
   const failed = (): void => {
     failures += 1;
   };
-  await withoutDelay(systemClock, Promise.resolve(), failed);
+  await placement.inTime(Promise.resolve(), failed);
   assert.equal(failures, 0);
-  await withoutDelay(systemClock, Promise.reject(new Error('away')), failed);
+  await placement.inTime(Promise.reject(new Error('away')), failed);
   assert.equal(failures, 1);
   const { promise, reject } = Promise.withResolvers<void>();
-  await withoutDelay(systemClock, promise, failed);
+  await placement.inTime(promise, failed);
   assert.equal(failures, 2, 'when it is late');
   reject(new Error('away'));
   await new Promise((resolve) => setImmediate(resolve));

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Database } from '../../src/store/database.ts';
-import { oneShard, shardsFrom } from '../../src/store/shards.ts';
+import { OneServer } from '../../src/store/placement/one-server.ts';
+import { shardsFrom } from '../../src/store/placement/shards.ts';
 import { hashOfAccount } from '../../src/wire/ids/account-hash.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
-test('the hash of an account is that of the database, and plain PostgreSQL is one shard', async (t) => {
+test('the hash of an account is that of the database, and plain PostgreSQL is one server', async (t) => {
   const testDatabase = await createTestDatabase(null);
   const database = new Database(testDatabase.address);
   t.after(async () => {
@@ -24,8 +25,7 @@ test('the hash of an account is that of the database, and plain PostgreSQL is on
     ids.map(hashOfAccount),
     rows.map(({ hash }) => hash),
   );
-  await database.readShards();
-  assert.equal(database.shards, oneShard);
+  assert.ok((await database.place()) instanceof OneServer);
 });
 
 test('an account is in the shard whose range has its hash', () => {

@@ -1,5 +1,4 @@
 import type { Database } from '../../store/database.ts';
-import { inShards } from '../../store/shard-views.ts';
 import type { Sql } from '../../store/sql.ts';
 import { type HourSpan, idsOfSpan } from './facts-sql.ts';
 import { rolledColumns, rowsOfPartition, rowsOfRecords, rowsOfTotals } from './rolled-rows-sql.ts';
@@ -23,7 +22,7 @@ export async function readUsedDays(sql: Sql): Promise<readonly number[]> {
   return rows.map(({ start }) => start);
 }
 
-/** How long a statement of a rollup may take, and how long its transaction waits for those of the shards. */
+/** How long a statement of a rollup may take, and how long its transaction waits for those elsewhere. */
 const rollTimeoutMs = 600_000;
 
 /**
@@ -60,7 +59,7 @@ export const keepHours = {
   },
 };
 
-/** A transaction that holds the lock, and the database whose shards have the rows of accounts. */
+/** A transaction that holds the lock, and its database. */
 export interface Rolling {
   readonly database: Database;
   readonly sql: Sql;
@@ -116,8 +115,8 @@ const tables = ['generation', 'key_usage_day', 'pruned_usage_hour', 'usage_hour'
 
 /**
  * Computes the hours of accounts (null: of all) in a span from the records, in place of what is
- * there, and those of all accounts together. Where accounts are distributed, those of each shard are
- * replaced in a transaction of its own, before that of the caller: until it ends, totals may be of
+ * there, and those of all accounts together. Those of accounts may be
+ * replaced before the transaction of the caller (see `changeParts`): until it ends, totals may be of
  * before.
  */
 export async function rollHours(
@@ -125,8 +124,10 @@ export async function rollHours(
   span: HourSpan,
   accounts: readonly bigint[] | null = null,
 ): Promise<void> {
-  const of = { database, sql, accounts, tables, limitMs: rollTimeoutMs };
-  await inShards(of, (ofShard) => replaceHours(ofShard, span, accounts));
+  const placement = await database.place(sql);
+  await placement.changeParts(sql, { accounts, tables, limitMs: rollTimeoutMs }, (ofPart) =>
+    replaceHours(ofPart, span, accounts),
+  );
   await replaceTotals(sql, span);
 }
 

@@ -1,6 +1,6 @@
 const seed = (0x9e3779b9 + 4 + 3_923_095) | 0;
 
-/** The hash by which Citus distributes rows: PostgreSQL's `hashint8`. */
+/** PostgreSQL's `hashint8`, by which an engine distributes accounts. */
 export function hashOfAccount(accountId: number): number {
   const value = BigInt(accountId);
   const low = Number(BigInt.asIntN(32, value));
@@ -29,7 +29,7 @@ const leadBits = 12;
 
 /**
  * What leads from a generation to the accounts that may have it: the upper 12 bits of the hash, so
- * that accounts with one lead are in one shard.
+ * that accounts with one lead are stored together.
  */
 export function leadOfAccount(accountId: number): number {
   return hashOfAccount(accountId) >>> (32 - leadBits);

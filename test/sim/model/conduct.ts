@@ -21,8 +21,8 @@ import { lotsDue } from '../../../src/ledger/lots-sql.ts';
 import { settleBatch } from '../../../src/ledger/settlement-sql.ts';
 import { krwOfMicro } from '../../../src/money/krw.ts';
 import {
-  dropAllLeases,
   dropLeases,
+  dropLeasesOf,
   type LeaseSubject,
   leasesOfOthers,
   lockLeases,
@@ -39,7 +39,8 @@ import {
 } from '../../../src/nodes/nodes-sql.ts';
 import { changesAfter, lookedBack, recordChange, type SeenChanges } from '../../../src/store/changes.ts';
 import type { Database } from '../../../src/store/database.ts';
-import { oneShard } from '../../../src/store/shards.ts';
+import { OneServer } from '../../../src/store/placement/one-server.ts';
+import { SerialConnection } from '../../../src/store/serial-connection.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
 import { testConfig } from '../../harness/gateway.ts';
 import { columnsOf, modelColumns } from './columns.ts';
@@ -245,7 +246,7 @@ export const operations = {
       { ...subjectOf(b + 1, a), amount: BigInt(c) },
     ]),
   'drop shares': ({ sql }, { a, b, c }) => dropLeases(sql, (a % 4) + 1, [subjectOf(b, c)]),
-  'drop all shares': ({ sql }, { a }) => dropAllLeases(sql, (a % 4) + 1),
+  'drop shares of accounts': ({ sql }, { a, b }) => dropLeasesOf(sql, (a % 4) + 1, [b, b + 1]),
   publish: async ({ database }, { a, b, c }) => {
     const { edition, changes, isPublished } = await publishPrices(database, catalogues[a % 3] as Config, {
       atMs: atMs + b,
@@ -412,10 +413,10 @@ function lineOf(table: TableName, values: readonly unknown[]): string {
 
 /** Transactions over one connection, none of which is retried. */
 function databaseOver(sql: Sql): Database {
+  const serial = new SerialConnection(() => Promise.reject(new Error('nothing runs in order here')));
   return {
     query: sql.query,
-    shards: oneShard,
-    serversAway: [],
+    placement: new OneServer({ serial, database: sql }),
     transaction: async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
       await sql.query('BEGIN');
       const result = await work(sql);

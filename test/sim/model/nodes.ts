@@ -14,6 +14,12 @@ function sharesWhere(tx: Transaction, holds: (nodeId: number) => boolean): reado
   return [...tx.rows('spend_share')].filter(([, row]) => holds(row.node_id)).map(([key]) => key);
 }
 
+function sharesOf(tx: Transaction, nodeId: number, accounts: readonly number[]): readonly string[] {
+  return [...tx.rows('spend_share')]
+    .filter(([, row]) => row.node_id === nodeId && accounts.includes(row.account_id))
+    .map(([key]) => key);
+}
+
 function isKeyOf(tx: Transaction, account: unknown, id: unknown): boolean {
   return tx.get('api_key', String(id))?.account_id === Number(account);
 }
@@ -338,6 +344,15 @@ export const nodeStatements: readonly Statement[] = [
         const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));
         if (tx.get('spend_share', key) !== undefined) tx.delete('spend_share', key);
       });
+      return [];
+    },
+  },
+  {
+    text: 'DELETE FROM spend_share WHERE account_id = ANY($2::bigint[]) AND node_id = $1',
+    locks: (tx, [nodeId, accounts]) =>
+      sharesOf(tx, Number(nodeId), numbersOf(accounts)).map((key) => `share ${key}`),
+    run: (tx, [nodeId, accounts]) => {
+      for (const key of sharesOf(tx, Number(nodeId), numbersOf(accounts))) tx.delete('spend_share', key);
       return [];
     },
   },

@@ -4,8 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { silentLog } from '../../src/log/log.ts';
-import { LateChanges } from '../../src/nodes/late-changes.ts';
 import {
   type Change,
   changesAfter,
@@ -15,8 +13,7 @@ import {
 } from '../../src/store/changes.ts';
 import { connect } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
-import { nameOf, type ShardServer, serversOf } from '../../src/store/shards.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import type { LateReads } from '../../src/store/placement/placement.ts';
 import { onlyDistributed } from '../harness/citus.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { stateCluster } from '../harness/stated-cluster.ts';
@@ -32,17 +29,14 @@ async function openDatabase(t: TestContext): Promise<Database> {
   return database;
 }
 
-function accountAt(database: Database, server: ShardServer): number {
-  const { shards } = database;
-  for (let id = 1; ; id += 1) {
-    const own = shards.serverOf(shards.of(id));
-    if (own !== null && nameOf(own) === nameOf(server)) return id;
-  }
+function accountAt({ placement }: Database, server: number): number {
+  for (let id = 1; ; id += 1)
+    if (placement.servers[server]?.parts.includes(placement.partOf(id)) === true) return id;
 }
 
 interface Followed {
   readonly database: Database;
-  readonly late: LateChanges;
+  readonly late: LateReads;
   readonly applied: number[];
   readonly accounts: readonly number[];
 }
@@ -65,14 +59,14 @@ async function openFollowed(t: TestContext): Promise<Followed> {
      RETURNS TABLE (success boolean, result text) LANGUAGE sql AS $$
        SELECT u.gids IS NOT NULL, coalesce(u.gids::text, 'it is away') FROM under_way u WHERE u.port = ports[1] $$`,
   );
-  await database.readShards();
+  await database.place();
   const applied: number[] = [];
   const apply = async (changes: readonly Change[]): Promise<void> => {
     applied.push(...changes.map(({ subject }) => subject));
   };
-  const late = new LateChanges({ database, clock: systemClock, log: silentLog, apply });
+  const late = database.placement.lateReads(apply);
   t.after(() => late.close());
-  return { database, late, applied, accounts: servers.map((server) => accountAt(database, server)) };
+  return { database, late, applied, accounts: [0, 1].map((server) => accountAt(database, server)) };
 }
 
 const changeOf = (subject: number): Change => ({ id: 1, topic: 'account', subject });
@@ -128,7 +122,7 @@ test(
 test('changes of other topics, and of one database, are not read again', plainOnly, async (t) => {
   const database = await openDatabase(t);
   const apply = async (): Promise<void> => assert.fail('it was read again');
-  const late = new LateChanges({ database, clock: systemClock, log: silentLog, apply });
+  const late = database.placement.lateReads(apply);
   late.note([changeOf(1)]);
   const followed = await openFollowed(t);
   followed.late.note([{ id: 1, topic: 'node', subject: 1 }]);
@@ -141,18 +135,17 @@ test(
   onlyDistributed('one server commits and announces in one instant'),
   async (t) => {
     const database = await openDatabase(t);
-    await database.readShards();
-    const names = new Map<string, ShardServer>(
-      serversOf(database.shards).map((server) => [nameOf(server), server]),
-    );
+    await database.place();
+    const { placement } = database;
+    const without = new Set(placement.servers);
     const accounts: number[] = [];
-    while (names.size > 0) {
+    while (without.size > 0) {
       const [row] = await database.query<{ id: bigint }>(
         "INSERT INTO account (name, created_at) VALUES ('a', now()) RETURNING id",
       );
       const id = Number(row?.id);
-      const server = database.shards.serverOf(database.shards.of(id));
-      if (server !== null && names.delete(nameOf(server))) accounts.push(id);
+      const server = [...without].find(({ parts }) => parts.includes(placement.partOf(id)));
+      if (server !== undefined && without.delete(server)) accounts.push(id);
     }
     await database.query('INSERT INTO account_balance (account_id) SELECT id FROM account');
     let committed = 0;
@@ -179,7 +172,7 @@ test(
         counts.late += 1;
     };
     let announced = 0;
-    const late = new LateChanges({ database, clock: systemClock, log: silentLog, apply });
+    const late = database.placement.lateReads(apply);
     const listener = await connect(database.address, null);
     t.after(async () => {
       late.close();

@@ -1,9 +1,9 @@
-import { hashOfAccount } from '../wire/ids/account-hash.ts';
-import type { Sql } from './sql.ts';
+import { hashOfAccount } from '../../wire/ids/account-hash.ts';
+import type { Sql } from '../sql.ts';
 
 /**
- * Which accounts an engine stores together. Plain PostgreSQL has one shard; Citus has many, and a
- * transaction within one of them costs a fraction of one over several.
+ * Which accounts Citus stores together: a transaction within one shard costs a fraction of one over
+ * several.
  */
 export interface Shards {
   readonly count: number;
@@ -48,15 +48,9 @@ export function isSamePlacement(one: Shards, other: Shards): boolean {
   return one.count === other.count && placement(one) === placement(other);
 }
 
-/** One database that nothing distributes. */
-export const oneShard: Shards = { count: 1, of: () => 0, serverOf: () => null };
-
-/** The shards of the tables of accounts. */
-export async function readShards(sql: Sql): Promise<Shards> {
-  const [engine] = await sql.query<{ distributes: boolean }>(
-    "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
-  );
-  if (engine?.distributes !== true) return oneShard;
+/** The shards of the tables of accounts; null when the engine distributes nothing. */
+export async function readShards(sql: Sql): Promise<Shards | null> {
+  if (!(await hasShards(sql))) return null;
   const rows = await sql.query<{ from: number; host: string | null; port: number | null }>(
     `SELECT s.shardminvalue::int AS "from", n.nodename AS host, n.nodeport AS port
      FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid
@@ -66,11 +60,19 @@ export async function readShards(sql: Sql): Promise<Shards> {
   );
   const servers = rows.map(({ host, port }) => (host === null || port === null ? null : { host, port }));
   return rows.length === 0
-    ? oneShard
+    ? null
     : shardsFrom(
         rows.map(({ from }) => from),
         servers,
       );
+}
+
+/** Whether the engine can distribute tables. */
+export async function hasShards(sql: Sql): Promise<boolean> {
+  const [engine] = await sql.query<{ distributes: boolean }>(
+    "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
+  );
+  return engine?.distributes === true;
 }
 
 /** Shards that begin at these hashes, in order; each ends where the next one begins. */

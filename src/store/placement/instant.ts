@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { OperatorError } from '../errors/operator-error.ts';
-import { type Clock, systemClock } from '../time/clock.ts';
-import { connect, type DatabaseAddress, disconnect } from './connection.ts';
-import { freeze } from './shard-views.ts';
-import { begin, rollback, type Sql, sqlOver } from './sql.ts';
+import type { Client } from 'pg';
+import { OperatorError } from '../../errors/operator-error.ts';
+import { type Clock, systemClock } from '../../time/clock.ts';
+import { connect, type DatabaseAddress, disconnect } from '../connection.ts';
+import { begin, rollback, type Sql, sqlOver } from '../sql.ts';
+import { connectToAll, readShardTables } from './shard-tables.ts';
+import { freeze, showShards } from './shard-views.ts';
 
 /** How long a moment without changes is looked for, and how often. */
 const lookForMs = 120_000;
@@ -12,13 +14,51 @@ const lookEveryMs = 50;
 const settleWithinMs = 500;
 const lockNotAvailable = '55P03';
 
+/** A read-only transaction at each server that has rows, of one instant. */
+export interface Instant {
+  /** At the address: it has what the accounts have in common, and all rows where it is the only one. */
+  readonly own: Client;
+  /** At the other servers: the tables of accounts have the rows of the server. */
+  readonly others: readonly Client[];
+  /** The tables of accounts that the others have in place of the first. */
+  readonly tablesOfOthers: ReadonlySet<string>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens one instant of the database. Of several servers it is one of each: all rows of an account
+ * are of one of them, and what the accounts have in common is of the same instant or a later one,
+ * with no change under way.
+ */
+export async function openInstant(address: DatabaseAddress): Promise<Instant> {
+  const own = await connect(address, null, false);
+  const clients = [own];
+  const close = async (): Promise<void> => {
+    await Promise.all(clients.map(disconnect));
+  };
+  try {
+    const servers = await readShardTables(sqlOver(own));
+    const others = await connectToAll(address, servers);
+    clients.push(...others);
+    for (const [at, { shards }] of servers.entries()) await showShards(others[at] as Client, shards);
+    if (servers.length === 0) await freeze(sqlOver(own));
+    else await freezeCluster(address, clients.map(sqlOver));
+    const tablesOfOthers = new Set(servers.flatMap(({ shards }) => [...(shards[0]?.tables.keys() ?? [])]));
+    return { own, others, tablesOfOthers, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
 /**
  * Begins a transaction on each of these sessions, the coordinator's first, that sees its server as it
  * is at one moment at which no transaction over several servers is half committed. Such ones change
  * what the accounts have in common, so that they wait for a moment; settlements and calls do not.
  * Throws an `OperatorError` when a commit stays half done for two minutes.
  */
-export async function freezeCluster(
+async function freezeCluster(
   address: DatabaseAddress,
   sessions: readonly Sql[],
   clock: Clock = systemClock,

@@ -1,7 +1,7 @@
-import type { Client, QueryResultRow } from 'pg';
-import { type Clock, within } from '../time/clock.ts';
-import { addressAt, type DatabaseAddress, disconnect, statementTimeoutMs } from './connection.ts';
-import { SerialConnection } from './serial-connection.ts';
+import { within } from '../../time/clock.ts';
+import { addressAt, disconnect, statementTimeoutMs } from '../connection.ts';
+import { SerialConnection } from '../serial-connection.ts';
+import type { PlacementParts } from './placement-parts.ts';
 import { nameOf, type ServerWithShards, type ShardServer, type Shards, serversOf } from './shards.ts';
 
 /** How long a connection may take that only shows that a server is there. */
@@ -17,31 +17,16 @@ export interface Lane {
   entry: SerialConnection | null;
 }
 
-/** What lanes are opened with. */
-export interface ShardLanesParts {
-  readonly clock: Clock;
-  readonly connect: (address: DatabaseAddress, limitMs: number | null) => Promise<Client>;
-  /** That of the first server of the cluster. */
-  readonly address: DatabaseAddress;
-  /** Reads at the first server. */
-  readonly query: <R extends QueryResultRow>(
-    text: string,
-    values: readonly unknown[],
-  ) => Promise<readonly R[]>;
-  /** An ordered connection to the first server. */
-  readonly open: () => SerialConnection;
-}
-
 /**
  * The connections to a cluster, a lane for each server that has shards: one that is away delays its
  * own accounts only.
  */
 export class ShardLanes {
-  readonly #parts: ShardLanesParts;
+  readonly #parts: PlacementParts;
   readonly #lanes = new Map<string, Lane>();
-  #away: readonly ServerWithShards[] = [];
+  #away: ReadonlySet<string> = new Set();
 
-  constructor(parts: ShardLanesParts) {
+  constructor(parts: PlacementParts) {
     this.#parts = parts;
   }
 
@@ -54,9 +39,9 @@ export class ShardLanes {
     return [...this.#lanes.values()].map(({ ordered }) => ordered);
   }
 
-  /** The servers that were away at the last `look`. */
-  get away(): readonly ServerWithShards[] {
-    return this.#away;
+  /** Whether a server was away at the last `look`; the one that we are on never is. */
+  isAway(server: ShardServer | null): boolean {
+    return server !== null && this.#away.has(nameOf(server));
   }
 
   /** Whether a server was not reached directly yet. */
@@ -73,7 +58,7 @@ export class ShardLanes {
   async look(shards: Shards): Promise<void> {
     const servers = serversOf(shards);
     const found = await Promise.all(servers.map((server) => this.#isThere(server)));
-    this.#away = servers.filter((_, at) => found[at] === false);
+    this.#away = new Set(servers.filter((_, at) => found[at] === false).map(nameOf));
   }
 
   async close(): Promise<void> {
@@ -84,7 +69,7 @@ export class ShardLanes {
   }
 
   async #open(server: ServerWithShards): Promise<void> {
-    const lane = this.#lanes.get(nameOf(server)) ?? { ordered: this.#parts.open(), entry: null };
+    const lane = this.#lanes.get(nameOf(server)) ?? { ordered: this.#parts.openOrdered(), entry: null };
     this.#lanes.set(nameOf(server), lane);
     if (lane.entry !== null || !(await this.#isReached(server))) return;
     const address = addressAt(this.#parts.address, server);
@@ -110,7 +95,7 @@ export class ShardLanes {
 
   async #isReachedByCluster({ host, port }: ShardServer): Promise<boolean> {
     try {
-      const [row] = await this.#parts.query<{ is_there: boolean }>(
+      const [row] = await this.#parts.database.query<{ is_there: boolean }>(
         'SELECT citus_check_connection_to_node($1, $2) AS is_there',
         [host, port],
       );

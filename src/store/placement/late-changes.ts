@@ -1,9 +1,8 @@
-import { describeError, type Log } from '../log/log.ts';
-import type { Change } from '../store/changes.ts';
-import type { Database } from '../store/database.ts';
-import { nameOf, type ShardServer, serversOf } from '../store/shards.ts';
-import { readCommitsUnderWay } from '../store/two-phase-sql.ts';
-import type { Clock } from '../time/clock.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { Change } from '../changes.ts';
+import type { Sql } from '../sql.ts';
+import type { LateReads } from './placement.ts';
+import { nameOf, type ShardServer, type Shards, serversOf } from './shards.ts';
 
 /** How often a server is queried whether it has finished its commits. */
 const queryEveryMs = 50;
@@ -12,9 +11,9 @@ const awayForMs = 500;
 
 /** What `LateChanges` needs. */
 export interface LateChangesParts {
-  readonly database: Database;
+  readonly sql: Sql;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly shards: () => Shards;
   /** Reads again what changed; may be called twice for one change. */
   readonly apply: (changes: readonly Change[]) => Promise<void>;
 }
@@ -24,7 +23,7 @@ export interface LateChangesParts {
  * distributed database a change is announced before the servers of its rows have committed
  * (docs/decisions/distribution.md). A server that is away delays its own rows only.
  */
-export class LateChanges {
+export class LateChanges implements LateReads {
   readonly #parts: LateChangesParts;
   readonly #servers = new Map<string, ServerCommits>();
 
@@ -32,11 +31,10 @@ export class LateChanges {
     this.#parts = parts;
   }
 
-  /** Notes changes that were announced; does nothing where nothing is distributed. */
   note(changes: readonly Change[]): void {
     const rows = changes.filter(({ topic }) => topic === 'account' || topic === 'key');
-    const { shards } = this.#parts.database;
     if (rows.length === 0) return;
+    const shards = this.#parts.shards();
     for (const server of serversOf(shards)) {
       const isHere = ({ topic, subject }: Change): boolean =>
         topic === 'key' || isSame(shards.serverOf(shards.of(subject)), server);
@@ -90,12 +88,9 @@ class ServerCommits {
       try {
         await this.#untilVisible();
         if (!this.#isClosed) await this.#parts.apply(changes);
-      } catch (error) {
+      } catch {
+        // The server is away, which its watch reports.
         this.#keep(changes);
-        this.#parts.log.debug('changes_not_visible', {
-          server: nameOf(this.#server),
-          detail: describeError(error),
-        });
         await this.#pause(awayForMs);
       }
     }
@@ -110,10 +105,25 @@ class ServerCommits {
   }
 
   #underWay(): Promise<ReadonlySet<string>> {
-    return readCommitsUnderWay(this.#parts.database, this.#server);
+    return readCommitsUnderWay(this.#parts.sql, this.#server);
   }
 
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.#parts.clock.after(ms, resolve));
   }
+}
+
+/**
+ * The commits of two phases that a server of a cluster has prepared and not finished, by name. The
+ * coordinator announces a change as soon as it has committed itself: its rows on that server are
+ * visible once its name is not among these. Throws when the server does not respond.
+ */
+async function readCommitsUnderWay(sql: Sql, server: ShardServer): Promise<ReadonlySet<string>> {
+  const [row] = await sql.query<{ success: boolean; result: string }>(
+    `SELECT success, result FROM master_run_on_worker(ARRAY[$1::text], ARRAY[$2::int],
+       ARRAY['SELECT coalesce(json_agg(gid), ''[]'') FROM pg_prepared_xacts WHERE database = current_database()'], false)`,
+    [server.host, server.port],
+  );
+  if (row?.success !== true) throw new Error(`${nameOf(server)} does not respond: ${row?.result ?? ''}`);
+  return new Set(JSON.parse(row.result) as readonly string[]);
 }

@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
-import { OperatorError } from '../errors/operator-error.ts';
-import { addressAt, connect, type DatabaseAddress, disconnect } from './connection.ts';
-import { nameOf, type ShardServer } from './shards.ts';
-import type { Sql } from './sql.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
+import { addressAt, connect, type DatabaseAddress, disconnect } from '../connection.ts';
+import type { Sql } from '../sql.ts';
+import { hasShards, nameOf, type ShardServer } from './shards.ts';
 
 /** The tables of one shard, as the server that has it names them. */
 export interface ShardTables {
@@ -29,10 +29,7 @@ export async function readShardTables(
   sql: Sql,
   partition: string | null = null,
 ): Promise<readonly ServerTables[]> {
-  const [engine] = await sql.query<{ distributes: boolean }>(
-    "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
-  );
-  if (engine?.distributes !== true) return [];
+  if (!(await hasShards(sql))) return [];
   const rows = await sql.query<{
     table: string;
     name: string;

@@ -1,6 +1,9 @@
 import type { Client } from 'pg';
-import { disconnect } from './connection.ts';
-import type { Database } from './database.ts';
+import { type DatabaseAddress, disconnect, statementTimeoutMs } from '../connection.ts';
+import { begin, commit, rollback, type Sql, sqlOver } from '../sql.ts';
+import { together } from '../together.ts';
+import type { WorkLimits } from './placement.ts';
+import type { PlacementParts } from './placement-parts.ts';
 import {
   connectTo,
   connectToAll,
@@ -8,19 +11,11 @@ import {
   type ServerTables,
   type ShardTables,
 } from './shard-tables.ts';
-import { readShards } from './shards.ts';
-import { begin, commit, rollback, type Sql, sqlOver } from './sql.ts';
-import { together } from './together.ts';
+import type { ShardServer } from './shards.ts';
+
+type Cluster = Pick<PlacementParts, 'address' | 'database'>;
 
 const cancelWithinMs = 5_000;
-
-/** How work at the servers is bounded and ended. */
-export interface ShardLimits {
-  /** How long a statement may take. */
-  readonly limitMs?: number | null;
-  /** Aborted: statements under way are cancelled. */
-  readonly signal?: AbortSignal;
-}
 
 /**
  * Calls `work` for each shard with one instant of it, at the server that has it: the tables of
@@ -29,11 +24,12 @@ export interface ShardLimits {
  * Rejects when one fails, once the others have stopped.
  */
 export async function eachShard(
-  database: Database,
-  { copied = [], ...limits }: ShardLimits & { readonly copied?: readonly string[] },
+  cluster: Cluster,
+  { copied, ...limits }: WorkLimits & { readonly copied: readonly string[] },
   work: (sql: Sql, shard: number) => Promise<void>,
 ): Promise<void> {
-  await atServers(database, await readShardTables(database), limits, async (client, { shards }, signal) => {
+  const { database } = cluster;
+  await atServers(cluster, await readShardTables(database), limits, async (client, { shards }, signal) => {
     const sql = sqlOver(client);
     for (const table of copied) await sql.query(await temporaryTable(database, table));
     for (const one of shards) {
@@ -55,13 +51,13 @@ export async function eachShard(
  * fails, once the others have stopped; what earlier shards committed stays.
  */
 export async function changeShards(
-  database: Database,
+  cluster: Cluster,
   {
     partition = null,
     tables,
     only = () => true,
     ...limits
-  }: ShardLimits & {
+  }: WorkLimits & {
     readonly partition?: string | null;
     /** Those that `work` uses. */
     readonly tables: readonly string[];
@@ -69,10 +65,10 @@ export async function changeShards(
   },
   work: (sql: Sql, shard: ShardTables) => Promise<void>,
 ): Promise<void> {
-  const servers = (await readShardTables(database, partition))
+  const servers = (await readShardTables(cluster.database, partition))
     .map(({ server, shards }) => ({ server, shards: shards.filter(({ shard }) => only(shard)) }))
     .filter(({ shards }) => shards.length > 0);
-  await atServers(database, servers, limits, async (client, { shards }, signal) => {
+  await atServers(cluster, servers, limits, async (client, { shards }, signal) => {
     const sql = sqlOver(client);
     await sql.query('SET citus.enable_manual_changes_to_shards TO on');
     for (const one of shards) {
@@ -86,44 +82,37 @@ export async function changeShards(
 }
 
 /**
- * Calls `work` where the rows of these accounts (null: of all) are: in the transaction `sql`, or
- * where accounts are distributed as `changeShards` does, for the shards that have some of them.
+ * Calls `read` at each of these servers, at the same time: the tables have the rows of all shards of
+ * the server.
  */
-export async function inShards(
+export async function readServers(
+  cluster: Cluster,
   {
-    database,
-    sql,
-    accounts,
-    ...options
-  }: {
-    readonly database: Database;
-    readonly sql: Sql;
-    readonly accounts: readonly bigint[] | null;
-    readonly tables: readonly string[];
-    readonly limitMs: number;
-  },
-  work: (sql: Sql) => Promise<void>,
+    tables,
+    only,
+  }: { readonly tables: readonly string[]; readonly only: (server: ShardServer | null) => boolean },
+  read: (sql: Sql) => Promise<void>,
 ): Promise<void> {
-  const shards = await readShards(sql);
-  if (shards.count === 1) return work(sql);
-  const wanted = accounts === null ? null : new Set(accounts.map((account) => shards.of(Number(account))));
-  return changeShards(database, { ...options, only: (shard) => wanted?.has(shard) ?? true }, work);
+  const servers = (await readShardTables(cluster.database)).filter(({ server }) => only(server));
+  const limits = { limitMs: statementTimeoutMs };
+  await atServers(cluster, servers, limits, async (client, { shards }) => {
+    await showShards(client, shards, tables);
+    await read(sqlOver(client));
+  });
 }
 
 /**
  * What `read` yields of each server with shards, in the order of `compare`, in which each server
  * yields it too: the tables of accounts have the rows of all shards of the server, at one instant.
- * Servers work at the same time. Where the engine distributes nothing, it is what `read` yields of
- * the database.
+ * Servers work at the same time.
  */
 export async function* mergeServers<T>(
-  database: Database,
+  { address, database }: Cluster,
   read: (sql: Sql) => AsyncGenerator<T>,
   compare: (a: T, b: T) => number,
 ): AsyncGenerator<T> {
   const servers = await readShardTables(database);
-  if (servers.length === 0) return yield* read(database);
-  const clients = await connectToAll(database.address, servers);
+  const clients = await connectToAll(address, servers);
   try {
     const streams = await Promise.all(
       servers.map(async ({ shards }, at) => {
@@ -163,17 +152,17 @@ async function* merge<T>(
 
 /** Calls `work` with a connection to each server, at the same time. */
 async function atServers(
-  database: Database,
+  { address }: Cluster,
   servers: readonly ServerTables[],
-  { limitMs = null, signal: outer }: ShardLimits,
+  { limitMs = null, signal: outer }: WorkLimits,
   work: (client: Client, server: ServerTables, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const atServer = async (server: ServerTables, signal: AbortSignal): Promise<void> => {
-    const client = await connectTo(database.address, server, limitMs);
+    const client = await connectTo(address, server, limitMs);
     const [{ pid } = { pid: 0 }] = await sqlOver(client).query<{ pid: number }>(
       'SELECT pg_backend_pid() AS pid',
     );
-    const cancel = (): void => void cancelBackend(database, server, pid);
+    const cancel = (): void => void cancelBackend(address, server, pid);
     signal.addEventListener('abort', cancel);
     try {
       await work(client, server, signal);
@@ -186,9 +175,9 @@ async function atServers(
 }
 
 /** Cancels the statement of a connection to a server, if it runs one. Never rejects. */
-async function cancelBackend(database: Database, server: ServerTables, pid: number): Promise<void> {
+async function cancelBackend(address: DatabaseAddress, server: ServerTables, pid: number): Promise<void> {
   try {
-    const client = await connectTo(database.address, server, cancelWithinMs);
+    const client = await connectTo(address, server, cancelWithinMs);
     await client.query('SELECT pg_cancel_backend($1::int)', [pid]).finally(() => disconnect(client));
   } catch {
     // The server is away: its statement fails too.

@@ -1,4 +1,5 @@
-import type { Sql } from './sql.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
+import type { Sql } from '../sql.ts';
 
 /**
  * The tables that belong to accounts: each of their unique indexes contains `account_id`, as an engine
@@ -17,7 +18,7 @@ export async function readAccountTables(sql: Sql): Promise<readonly string[]> {
 const referenceTables = ['pruned_month', 'pruning_month'];
 
 /** What distributes the tables of a database. */
-export interface Cluster {
+interface Cluster {
   /** The version of Citus; null: the engine distributes nothing. */
   readonly engine: string | null;
   /** Servers that take shards. */
@@ -25,7 +26,7 @@ export interface Cluster {
   readonly isDistributed: boolean;
 }
 
-export async function readCluster(sql: Sql): Promise<Cluster> {
+async function readCluster(sql: Sql): Promise<Cluster> {
   const [extension] = await sql.query<{ version: string }>(
     "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
   );
@@ -63,8 +64,32 @@ export async function distributeTables(sql: Sql): Promise<void> {
       ]);
 }
 
+/** Throws an `OperatorError` when the tables cannot be distributed, or are already. */
+export async function assertDistributable(sql: Sql): Promise<void> {
+  const { engine, servers, isDistributed } = await readCluster(sql);
+  if (engine === null)
+    throw new OperatorError('the database has no extension citus: docs/scale.md states how to install it');
+  if (servers === 0)
+    throw new OperatorError('no server of the cluster takes shards: add one with citus_add_node');
+  if (isDistributed) throw new OperatorError('the database is distributed already');
+}
+
+/** Distributes the tables that a migration has added; does nothing where nothing is distributed. */
+export async function distributeNewTables(sql: Sql): Promise<void> {
+  if ((await readCluster(sql)).isDistributed) await distributeTables(sql);
+}
+
+/** The tables that the engine guards and numbers in each shard by itself; none where there is none. */
+export async function distributedTables(sql: Sql): Promise<readonly string[]> {
+  if (!(await readCluster(sql)).isDistributed) return [];
+  const rows = await sql.query<{ name: string }>(
+    'SELECT logicalrelid::regclass::text AS name FROM pg_dist_partition',
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** One shard of the accounts, and where it is. */
-export interface PlacedShard {
+interface PlacedShard {
   /** Of all shards, in the order of their hashes. */
   readonly number: number;
   readonly server: string;
@@ -72,8 +97,15 @@ export interface PlacedShard {
   readonly bytes: number;
 }
 
-/** The shards of a distributed database. Fails while one of the servers is away. */
-export async function readPlacement(sql: Sql): Promise<readonly PlacedShard[]> {
+/** How the tables of accounts are stored. */
+export interface DatabaseStatus extends Cluster {
+  readonly shards: readonly PlacedShard[];
+}
+
+/** Fails while one of the servers is away. */
+export async function readStatus(sql: Sql): Promise<DatabaseStatus> {
+  const cluster = await readCluster(sql);
+  if (!cluster.isDistributed) return { ...cluster, shards: [] };
   const rows = await sql.query<{ number: bigint; server: string; bytes: bigint }>(
     `WITH own AS (
        SELECT s.logicalrelid, s.shardid, row_number() OVER (PARTITION BY s.logicalrelid ORDER BY s.shardminvalue::int) AS number
@@ -81,5 +113,10 @@ export async function readPlacement(sql: Sql): Promise<readonly PlacedShard[]> {
      SELECT own.number, format('%s:%s', c.nodename, c.nodeport) AS server, sum(c.shard_size)::bigint AS bytes
      FROM own JOIN citus_shards c ON c.shardid = own.shardid GROUP BY 1, 2 ORDER BY 1`,
   );
-  return rows.map(({ number, server, bytes }) => ({ number: Number(number), server, bytes: Number(bytes) }));
+  const shards = rows.map(({ number, server, bytes }) => ({
+    number: Number(number),
+    server,
+    bytes: Number(bytes),
+  }));
+  return { ...cluster, shards };
 }
