@@ -5,9 +5,8 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { Price } from '../money/price.ts';
 import { notOffered } from '../wire/parameters.ts';
-import { offerKey } from './difference.ts';
+import { labelOf, offeredBy, offerKey } from './difference.ts';
 import { type Candidate, type Model, ownProvider } from './model.ts';
-import { labelOf, offeredBy } from './publish.ts';
 
 /** The creation date of a model without one: the day of the first catalogue. */
 const createdUnlessStated = Date.UTC(2026, 0, 1);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { CandidateConfig, Config } from '../config/config.ts';
 import type { StatedPrice } from '../config/schema-prices.ts';
 import { type Price, priceIn, rateIn, usageClasses } from '../money/price.ts';
 import type { PriceVersion } from './prices-sql.ts';
@@ -10,6 +11,23 @@ export interface ConfiguredPrice {
   readonly candidate: string;
   readonly price: Price;
   readonly stated: StatedPrice;
+}
+
+/** What a configuration offers, candidate by candidate. */
+export function offeredBy(config: Config): readonly ConfiguredPrice[] {
+  return config.models.flatMap((model) =>
+    model.candidates.map((candidate) => ({
+      model: model.id,
+      candidate: labelOf(candidate),
+      price: candidate.price,
+      stated: candidate.stated,
+    })),
+  );
+}
+
+/** The candidate's name within its model: `slot/<name>` or `<provider slug>/<upstream model>`. */
+export function labelOf({ target }: CandidateConfig): string {
+  return target.kind === 'slot' ? `slot/${target.slot}` : `${target.provider}/${target.model}`;
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
 import type { Sql } from '../store/sql.ts';
 import { buildCatalogue, type Catalogue, type PricedOffer } from './catalogue.ts';
-import { differenceOf, offerKey } from './difference.ts';
-import { offeredBy, readCurrentEdition } from './publish.ts';
+import { differenceOf, offeredBy, offerKey } from './difference.ts';
+import { readCurrentEdition } from './publish.ts';
 
 /** What a node serves, for its operator. */
 export interface ServedEdition {

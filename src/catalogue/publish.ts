@@ -1,4 +1,4 @@
-import type { CandidateConfig, Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
@@ -7,6 +7,7 @@ import {
   type ConfiguredPrice,
   differenceOf,
   isSamePrice,
+  offeredBy,
   offerKey,
 } from './difference.ts';
 import {
@@ -103,23 +104,6 @@ export async function readHistory(
 ): Promise<{ readonly versions: readonly PriceVersion[] } | { readonly known: readonly string[] }> {
   const versions = await readPriceHistory(database, model);
   return versions.length > 0 || model === null ? { versions } : { known: await readPricedModels(database) };
-}
-
-/** What a configuration offers, candidate by candidate. */
-export function offeredBy(config: Config): readonly ConfiguredPrice[] {
-  return config.models.flatMap((model) =>
-    model.candidates.map((candidate) => ({
-      model: model.id,
-      candidate: labelOf(candidate),
-      price: candidate.price,
-      stated: candidate.stated,
-    })),
-  );
-}
-
-/** The candidate's name within its model: `slot/<name>` or `<provider slug>/<upstream model>`. */
-export function labelOf({ target }: CandidateConfig): string {
-  return target.kind === 'slot' ? `slot/${target.slot}` : `${target.provider}/${target.model}`;
 }
 
 async function versionsFor(

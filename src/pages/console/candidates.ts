@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { labelOf } from '../../catalogue/difference.ts';
 import { type Drain, readDrains } from '../../catalogue/drains-sql.ts';
-import { labelOf } from '../../catalogue/publish.ts';
 import type { CandidateConfig, Config, ProviderConfig } from '../../config/config.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
