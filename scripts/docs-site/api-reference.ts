@@ -1,8 +1,9 @@
+import type { Credential } from '../../src/accounts/rules.ts';
 import { openapi } from '../../src/api/openapi.ts';
 import type { AnyRoute } from '../../src/api/route.ts';
-import { type EndpointsParts, endpoints } from '../../src/app/endpoints.ts';
+import { endpoints } from '../../src/app/endpoints.ts';
+import type { GatewayCore } from '../../src/app/gateway-core.ts';
 import { catalogue, errorTypeOf } from '../../src/errors/catalogue.ts';
-import type { Credential } from '../../src/accounts/rules.ts';
 import { fieldTable, parameterTable, table } from './api-tables.ts';
 import { type Language, words } from './api-text.ts';
 import type { Content, Operation, Paths } from './openapi-form.ts';
@@ -45,7 +46,7 @@ export function apiPages(language: Language): readonly GeneratedPage[] {
 /** The documented rows. A row needs its parts only when it handles a request. */
 function documentedRoutes(): readonly AnyRoute[] {
   const anything: object = new Proxy(() => undefined, { get: () => anything });
-  return endpoints(anything as EndpointsParts).filter(
+  return endpoints(anything as GatewayCore, () => false).filter(
     ({ path, document }) => document !== undefined && path.startsWith(apiPrefix),
   );
 }

@@ -1,5 +1,4 @@
-import type { CliPaths } from '../app/cli-options.ts';
-import { settingsOf } from '../app/config-source.ts';
+import { type CliPaths, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import type { ConsoleLinkRow } from '../identity/control-pages.ts';
 import { callServer } from './control-client.ts';

@@ -1,5 +1,4 @@
-import type { CliPaths } from '../app/cli-options.ts';
-import { readConfig, settingsOf } from '../app/config-source.ts';
+import { type CliPaths, readConfig, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { counted } from '../errors/counted.ts';

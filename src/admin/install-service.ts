@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import type { CliPaths } from '../app/cli-options.ts';
-import { readConfig } from '../app/config-source.ts';
+import { type CliPaths, readConfig } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 

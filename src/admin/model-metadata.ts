@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { CliPaths } from '../app/cli-options.ts';
-import { type Settings, settingsOf, sourceOf } from '../app/config-source.ts';
+import { type CliPaths, type Settings, settingsOf, sourceOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { fetchListing } from '../catalogue/listing/fetch-listing.ts';
 import { metadataOfListing, type ReadListing } from '../catalogue/listing/listing.ts';

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CliPaths } from '../app/cli-options.ts';
-import { settingsOf } from '../app/config-source.ts';
+import { type CliPaths, settingsOf } from '../app/config-source.ts';
 import { holdAfterCommands } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';

@@ -1,5 +1,4 @@
-import type { CliPaths } from '../app/cli-options.ts';
-import { readConfig, readConfigToPublish, settingsOf } from '../app/config-source.ts';
+import { type CliPaths, readConfig, readConfigToPublish, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import type { OperatorService } from '../operations/operator-service.ts';

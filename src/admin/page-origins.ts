@@ -1,5 +1,4 @@
-import type { CliPaths } from '../app/cli-options.ts';
-import { readConfig, settingsOf } from '../app/config-source.ts';
+import { type CliPaths, readConfig, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { type PageOrigins, pageOrigins } from '../identity/page-links.ts';

@@ -1,5 +1,4 @@
-import type { CliPaths } from '../app/cli-options.ts';
-import { readConfig, settingsOf } from '../app/config-source.ts';
+import { type CliPaths, readConfig, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { buildCatalogue, statedPrices } from '../catalogue/catalogue.ts';
 import { noDrains } from '../catalogue/model.ts';

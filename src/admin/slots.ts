@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { CliPaths } from '../app/cli-options.ts';
-import { readConfig, type Settings, settingsOf } from '../app/config-source.ts';
+import { type CliPaths, readConfig, type Settings, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { hint } from '../config/nearest.ts';
 import { OperatorError } from '../errors/operator-error.ts';

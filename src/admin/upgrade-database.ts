@@ -1,8 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { realpath, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { CliPaths } from '../app/cli-options.ts';
-import { readConfig, settingsOf } from '../app/config-source.ts';
+import { type CliPaths, readConfig, settingsOf } from '../app/config-source.ts';
 import { holdAfterCommands } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { checkBackup } from '../backup/archive.ts';

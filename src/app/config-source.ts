@@ -14,9 +14,24 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { programFaults } from '../slots/programs.ts';
 import { makeFolder } from '../store/make-folder.ts';
 import { showsSomething } from '../wire/ids/name.ts';
-import type { CliPaths } from './cli-options.ts';
 import { builtInConfig } from './default-config.ts';
 import type { ProcessContext } from './process-context.ts';
+
+/** The paths that a command line names; null for the default. */
+export interface CliPaths {
+  /** The configuration file. */
+  readonly config: string | null;
+  readonly dataDir: string | null;
+}
+
+/** The options of `naru up` beside the configuration. */
+export interface UpOptions extends CliPaths {
+  readonly host: string | null;
+  readonly port: number | null;
+  /** The number of processes that share the port. */
+  readonly workers: number;
+  readonly json: boolean;
+}
 
 /** The outcome of checking a configuration. */
 export interface CheckedConfig {

@@ -9,15 +9,18 @@ import type { Identity } from '../identity/identity.ts';
 import { endSessions, type Session } from '../inference/session.ts';
 import type { CallTracer } from '../inference/tracing/call-trace.ts';
 import { addTraceMetrics } from '../inference/tracing/metrics.ts';
-import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
+import { memoryLimitsBy } from '../memory/limits.ts';
 import { LinkedList } from '../memory/linked-list.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
+import { bothObservers, type GatewayObserver } from '../metrics/observers.ts';
 import { Registry } from '../metrics/registry.ts';
 import { RequestMetrics } from '../metrics/request-metrics.ts';
+import { AlarmWatch } from '../operations/alarms.ts';
 import { LiveWindow } from '../pages/console/live-window.ts';
+import type { DashboardContext } from '../pages/context.ts';
+import type { Pages } from '../pages/pages.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
-import type { Database } from '../store/database.ts';
 import { HistoryWatch } from '../store/history-watch.ts';
 import { migrateLogged } from '../store/migrate.ts';
 import { type FollowingClock, within } from '../time/clock.ts';
@@ -26,26 +29,19 @@ import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
 import type { Published } from './apply-changes.ts';
-import { bothObservers, type GatewayObserver } from './both-observers.ts';
 import { LiveCatalog } from './live-catalog.ts';
-import { memoryLimitsBy } from './memory-limits.ts';
-import type { DashboardSources, Pages } from './pages.ts';
 
-/** The parts of a gateway. */
-export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
-  readonly config: Config;
-  /** An open database; the caller closes it after the gateway. */
-  readonly database: Database;
-  readonly dataDir: string;
+/** The parts of a gateway; the caller closes the database after it. */
+export interface GatewayParts
+  extends Pick<AccountingParts, 'config' | 'database' | 'dataDir' | 'log' | 'journal'> {
   readonly clock: FollowingClock;
-  readonly log: Log;
   readonly lanes: SlotAcquirer;
   readonly rate: RateGate;
   /** Those of this process; the caller closes them after the gateway. */
   readonly pages: Pages;
   readonly identity: Identity;
   /** What the slots do, also where the parent of this process has them. */
-  readonly slots: DashboardSources['slots'];
+  readonly slots: DashboardContext['slots'];
   /**
    * The number of gateways of this server, this one included: they share its memory, and its
    * clients.
@@ -68,8 +64,8 @@ export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
   readonly onHistoryChanged?: () => void;
 }
 
-/** What a gateway serves requests from. */
-export interface GatewayCore {
+/** What a gateway serves requests from: its parts, and what it opened. */
+export interface GatewayCore extends GatewayParts {
   readonly liveCatalog: LiveCatalog;
   /** The candidates that get no new requests. */
   readonly drains: DrainedCandidates;
@@ -90,6 +86,7 @@ export interface GatewayCore {
   readonly accounting: Accounting;
   readonly keyService: KeyService;
   readonly certificate: CertificateWatch;
+  readonly alarms: AlarmWatch;
   readonly tokens: TokenizerPool;
   readonly parser: JsonParser;
   readonly health: Health;
@@ -141,6 +138,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const parser = new JsonParser({ clock, log });
   opened.defer(() => parser.close());
   return {
+    ...parts,
     liveCatalog,
     drains,
     limits,
@@ -155,6 +153,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     accounting,
     keyService: openKeyService(parts, accounting),
     certificate,
+    alarms: await AlarmWatch.open(database),
     tokens,
     parser,
     health: new Health(clock, config.routing),

@@ -3,26 +3,20 @@ import { UsageRoller } from '../generations/analytics/roll-usage.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
 import { expireDueCredit } from '../ledger/credit.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
-import type { AlarmWatch } from '../operations/alarms.ts';
 import { forgetOldChanges } from '../store/changes.ts';
 import { ServerWatch } from '../store/server-watch.ts';
-import type { GatewayCore, GatewayParts } from './gateway-core.ts';
+import type { GatewayCore } from './gateway-core.ts';
 import { type Job, JobRunner } from './job-runner.ts';
 
 /** Starts the periodic jobs of a gateway; what is to be closed goes to `opened`. */
-export function startJobs(
-  core: GatewayCore,
-  alarms: AlarmWatch,
-  parts: GatewayParts,
-  opened: AsyncDisposableStack,
-): void {
-  const { config, database, clock, log } = parts;
+export function startJobs(core: GatewayCore, opened: AsyncDisposableStack): void {
+  const { config, database, clock, log, alarms } = core;
   const datasets = new DatasetSync({ settings: config.datasets, database, clock, log });
   opened.defer(() => datasets.close());
   const jobs = new JobRunner(
     [
       ...accountingJobs(core),
-      ...databaseJobs(core, parts),
+      ...databaseJobs(core),
       { name: 'read-certificate', everyMs: 600_000, run: () => core.certificate.look() },
       { name: 'read-alarms', everyMs: 5_000, run: () => alarms.refresh() },
       { name: 'read-upkeep', everyMs: 15_000, run: () => alarms.refreshUpkeep() },
@@ -51,10 +45,7 @@ function accountingJobs({ accounting, watch }: GatewayCore): readonly Job[] {
   ];
 }
 
-function databaseJobs(
-  { accounting }: GatewayCore,
-  { database, clock, log, pages, identity }: GatewayParts,
-): readonly Job[] {
+function databaseJobs({ accounting, database, clock, log, pages, identity }: GatewayCore): readonly Job[] {
   const servers = new ServerWatch({ database, log, onLooked: () => accounting.waits.check() });
   const roller = new UsageRoller({ database, clock });
   return [

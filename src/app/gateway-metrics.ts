@@ -1,35 +1,18 @@
-import type { CertificateWatch } from '../http/certificate-watch.ts';
 import type { Served } from '../http/serve.ts';
-import { bufferKinds, type MemoryBudget } from '../memory/budget.ts';
-import { addCounter, addGauge, type Registry } from '../metrics/registry.ts';
-import type { Alarms, Upkeep } from '../operations/alarms.ts';
-import type { Database } from '../store/database.ts';
-import type { FollowingClock } from '../time/clock.ts';
-import type { Accounting } from './accounting.ts';
-import type { LiveCatalog } from './live-catalog.ts';
-
-/** What the gateway's own metrics are read from. */
-export interface GatewayReadings {
-  readonly server: Pick<Served, 'inFlight'>;
-  readonly accounting: Accounting;
-  /** Those of the moment. */
-  readonly alarms: () => Alarms & Upkeep;
-  readonly clock: FollowingClock;
-  readonly certificate: Pick<CertificateWatch, 'origin' | 'expiresAtMs'>;
-  readonly liveCatalog: Pick<LiveCatalog, 'served'>;
-  readonly budget: MemoryBudget;
-  readonly database: Pick<Database, 'placement'>;
-}
+import { bufferKinds } from '../memory/budget.ts';
+import { addCounter, addGauge } from '../metrics/registry.ts';
+import type { GatewayCore } from './gateway-core.ts';
 
 /**
  * Registers what the metrics page shows of the gateway itself, beside its slots and its upstreams.
  */
-export function addGatewayMetrics(registry: Registry, readings: GatewayReadings): void {
+export function addGatewayMetrics(core: GatewayCore, server: Served): void {
+  const { registry } = core;
   const gauge: AddGauge = (name, help, read) => addGauge(registry, { name, help }, () => [{ value: read() }]);
-  addRequestState(gauge, readings);
-  addJournalState(gauge, readings);
+  addRequestState(gauge, core, server);
+  addJournalState(gauge, core);
   addCounter(registry, { name: 'naru_journal_syncs_total', help: 'Group syncs of the journal.' }, () => [
-    { value: readings.accounting.journal.stats().syncs },
+    { value: core.accounting.journal.stats().syncs },
   ]);
   addCounter(
     registry,
@@ -37,25 +20,25 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
       name: 'naru_refused_without_database_total',
       help: 'Requests that got 500 at once because the database, or the server of it that they need, was away.',
     },
-    () => [{ value: readings.accounting.waits.refused }],
+    () => [{ value: core.accounting.waits.refused }],
   );
-  addUpkeep(gauge, readings);
+  addUpkeep(gauge, core);
   gauge(
     'naru_published_edition',
     'The published edition whose prices are billed.',
-    () => readings.liveCatalog.served.edition,
+    () => core.liveCatalog.served.edition,
   );
   gauge(
     'naru_price_differences',
     'Prices that the configuration adds, lacks or states otherwise than the published edition; the edition is billed.',
-    () => readings.liveCatalog.served.differences,
+    () => core.liveCatalog.served.differences,
   );
-  addMemoryState(registry, gauge, readings);
-  addDatabaseServers(registry, readings);
-  addCertificate(registry, readings);
+  addMemoryState(gauge, core);
+  addDatabaseServers(core);
+  addCertificate(core);
 }
 
-function addCertificate(registry: Registry, { certificate }: GatewayReadings): void {
+function addCertificate({ registry, certificate }: GatewayCore): void {
   const name = 'naru_certificate_expiry_timestamp_seconds';
   const help =
     'When the certificate at auth.public_url expires, in seconds since 1970; no series: not read, or no TLS.';
@@ -69,7 +52,7 @@ function addCertificate(registry: Registry, { certificate }: GatewayReadings): v
 /** Registers a gauge without labels. */
 type AddGauge = (name: string, help: string, read: () => number) => void;
 
-function addRequestState(gauge: AddGauge, { server, accounting, clock }: GatewayReadings): void {
+function addRequestState(gauge: AddGauge, { accounting, clock }: GatewayCore, server: Served): void {
   const { accounts, keys, queues, settlements } = accounting;
   gauge('naru_requests_in_flight', 'Requests whose response is not complete.', () => server.inFlight());
   gauge(
@@ -95,7 +78,7 @@ function addRequestState(gauge: AddGauge, { server, accounting, clock }: Gateway
   );
 }
 
-function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayReadings): void {
+function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayCore): void {
   const { settlements, journal } = accounting;
   gauge('naru_journal_bytes', 'Bytes of journal segments.', () => journal.stats().bytes);
   gauge(
@@ -106,12 +89,12 @@ function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayReading
   gauge(
     'naru_quarantined_settlements',
     'Settlements that the database rejects, on all nodes; see naru ledger quarantine.',
-    () => alarms().quarantined + settlements.unstored,
+    () => alarms.current.quarantined + settlements.unstored,
   );
   gauge(
     'naru_lost_nodes',
     'Nodes that did not shut down cleanly and whose journals may hold charges; see naru node list.',
-    () => alarms().lostNodes,
+    () => alarms.current.lostNodes,
   );
   gauge(
     'naru_journal_foreign_segments',
@@ -121,25 +104,25 @@ function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayReading
 }
 
 /** Times are seconds since 1970, as Prometheus compares them with `time()`. */
-function addUpkeep(gauge: AddGauge, { alarms }: GatewayReadings): void {
+function addUpkeep(gauge: AddGauge, { alarms }: GatewayCore): void {
   gauge(
     'naru_last_backup_timestamp_seconds',
     'When the last backup was made, in seconds since 1970; 0: never.',
-    () => alarms().lastBackupAtMs / 1000,
+    () => alarms.current.lastBackupAtMs / 1000,
   );
   gauge(
     'naru_last_verification_timestamp_seconds',
     'When the ledger was last verified, in seconds since 1970; 0: never.',
-    () => alarms().lastVerificationAtMs / 1000,
+    () => alarms.current.lastVerificationAtMs / 1000,
   );
   gauge(
     'naru_ledger_differences',
     'Differences that the last verification of the ledger found.',
-    () => alarms().differences,
+    () => alarms.current.differences,
   );
 }
 
-function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: GatewayReadings): void {
+function addMemoryState(gauge: AddGauge, { registry, budget }: GatewayCore): void {
   addGauge(
     registry,
     {
@@ -165,7 +148,7 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
   );
 }
 
-function addDatabaseServers(registry: Registry, { database }: GatewayReadings): void {
+function addDatabaseServers({ registry, database }: GatewayCore): void {
   const help = 'Shards of a server of a distributed database that does not respond; 0: it responds.';
   addGauge(registry, { name: 'naru_database_shards_away', help, labelNames: ['server'] }, () =>
     database.placement.servers.map(({ name, parts, isAway }) => ({

@@ -8,20 +8,18 @@ import { routeReports } from '../inference/route-reports.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import { EventLoopDelay } from '../metrics/event-loop-delay.ts';
 import { type MetricData, readRegistry } from '../metrics/registry.ts';
-import { AlarmWatch } from '../operations/alarms.ts';
 import type { LiveFigures } from '../pages/console/live-figures.ts';
 import type { OpenWork } from '../pages/console/open-work-body.ts';
 import { labelsOf } from '../routing/health-report.ts';
 import { UpstreamMetrics } from '../routing/metrics.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
+import { liveFigures, openWork } from './console-reports.ts';
 import { endpoints, targetsOf } from './endpoints.ts';
 import { type GatewayCore, type GatewayParts, openCore } from './gateway-core.ts';
 import { startJobs } from './gateway-jobs.ts';
 import { listen } from './gateway-listener.ts';
 import { addGatewayMetrics } from './gateway-metrics.ts';
-import { liveFigures } from './live-figures.ts';
-import { openWork } from './open-work.ts';
 
 /** A serving gateway. */
 export interface Gateway {
@@ -63,13 +61,12 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   await using opened = new AsyncDisposableStack();
   let isStopping = false;
   const core = await openCore(parts, opened);
-  const routes = endpoints({ ...core, ...parts, isStopping: () => isStopping });
-  const server = await listen(routes, core, parts);
+  const routes = endpoints(core, () => isStopping);
+  const server = await listen(routes, core);
   opened.defer(() => server.close());
   await core.accounting.nodes.serveAt(`${parts.config.listen.host}:${server.port}`);
-  const alarms = await AlarmWatch.open(parts.database);
-  measure(core, server, alarms, parts, opened);
-  startJobs(core, alarms, parts, opened);
+  measure(core, server, opened);
+  startJobs(core, opened);
   const closing = opened.move();
   const { liveCatalog, health, drains, registry } = core;
   const sources = () => ({ catalogue: liveCatalog.catalogue, health, drains });
@@ -77,8 +74,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     server,
     routeReports: routeReports(sources),
     metrics: () => readRegistry(registry),
-    probe: (model, label) => probe({ ...core, ...parts }, model, label),
-    figures: () => liveFigures(core, server, alarms),
+    probe: (model, label) => probe(core, model, label),
+    figures: () => liveFigures(core, server),
     openWork: () => openWork(core),
     settlements: core.accounting.settlements,
     get limits() {
@@ -103,26 +100,20 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 }
 
 async function probe(
-  parts: GatewayCore & GatewayParts,
+  core: GatewayCore,
   model: string,
   label: string,
 ): Promise<readonly ProbeReport[] | null> {
-  const candidate = parts.liveCatalog.catalogue.find(model)?.candidates.find((one) => one.label === label);
+  const candidate = core.liveCatalog.catalogue.find(model)?.candidates.find((one) => one.label === label);
   if (candidate === undefined) return null;
   const signal = new AbortController().signal;
-  return probeCandidate(targetsOf(parts), candidate, { requestId: 'console-test', signal });
+  return probeCandidate(targetsOf(core), candidate, { requestId: 'console-test', signal });
 }
 
 /** Registers the metrics that are read from the parts. */
-function measure(
-  core: GatewayCore,
-  server: Served,
-  alarms: AlarmWatch,
-  { clock, database }: GatewayParts,
-  opened: AsyncDisposableStack,
-): void {
-  const { registry, liveCatalog, health, drains } = core;
-  addGatewayMetrics(registry, { ...core, clock, database, server, alarms: () => alarms.current });
+function measure(core: GatewayCore, server: Served, opened: AsyncDisposableStack): void {
+  const { registry, liveCatalog, health, drains, clock } = core;
+  addGatewayMetrics(core, server);
   new UpstreamMetrics(registry, { catalogue: () => liveCatalog.catalogue, health, drains });
   const loopDelay = new EventLoopDelay(registry, clock);
   opened.defer(() => loopDelay.close());

@@ -1,14 +1,25 @@
 import type { Config } from '../config/config.ts';
 import { openServerLog, type ServerLog } from '../log/server-log.ts';
+import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import { systemClock } from '../time/clock.ts';
 import { guardAgainstCrash } from './crash-guard.ts';
 import type { ProcessContext } from './process-context.ts';
+import type { FollowedConfiguration } from './running-configuration.ts';
 import { Shutdown } from './shutdown.ts';
 
-/** What the lifetime of a server process needs. */
-export interface LifetimeParts {
+/** The parts of `naru up`. */
+export interface Serving {
   readonly config: Config;
+  /** Reads the configuration again; throws an `OperatorError` that lists its faults. */
+  readonly readAgain: () => Config;
+  /** The same, and keeps nothing of it: to compare it with what is published. */
+  readonly review: () => Config;
+  readonly configuration: FollowedConfiguration;
   readonly dataDir: string;
+  readonly lock: DataDirLock;
+  /** The number of processes that share the port; 1: this process serves. */
+  readonly workers: number;
+  readonly json: boolean;
   readonly proc: ProcessContext;
   readonly logLine: (line: string) => void;
 }
@@ -27,7 +38,7 @@ export class Lifetime {
   #server: Pick<Config, 'limits'>;
   #exitCode = 0;
 
-  constructor({ config, dataDir, proc, logLine }: LifetimeParts) {
+  constructor({ config, dataDir, proc, logLine }: Serving) {
     this.#logLine = logLine;
     this.#server = config;
     this.#unsubscribe = proc.onStop(this.shutdown.onSignal);

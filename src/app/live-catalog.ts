@@ -6,12 +6,6 @@ import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import { openProvider, type Provider } from '../upstreams/providers.ts';
 
-/** The parts of the live catalogue. */
-export interface LiveCatalogParts {
-  readonly database: Database;
-  readonly log: Log;
-}
-
 /**
  * The catalogue that is served now, at its published prices, and its providers. Replaced as a
  * whole.
@@ -31,7 +25,10 @@ export class LiveCatalog {
   }
 
   /** Opens a configuration at the published prices, and its providers. */
-  static async open({ database, log }: LiveCatalogParts, config: Config): Promise<LiveCatalog> {
+  static async open(
+    { database, log }: { readonly database: Database; readonly log: Log },
+    config: Config,
+  ): Promise<LiveCatalog> {
     return new LiveCatalog(log, await PricedCatalogue.open(database, config), openProviders(config));
   }
 

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import { counted } from '../errors/counted.ts';
 import { serveControl } from '../http/control/serve.ts';
 import { aboutAddress } from '../http/listen-address.ts';
 import { controlPages } from '../identity/control-pages.ts';
@@ -6,7 +6,6 @@ import { pageOrigins } from '../identity/page-links.ts';
 import { settleAbandonedDirs } from '../ledger/journal-recovery.ts';
 import { describeError } from '../log/log.ts';
 import { controlledSlots, controlRoutes } from '../operations/control-routes.ts';
-import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
 import type { Database } from '../store/database.ts';
 import { DatabaseClock } from '../store/database-clock.ts';
@@ -15,31 +14,12 @@ import { announce } from './announce.ts';
 import type { Published } from './apply-changes.ts';
 import { ConfigReloader } from './config-reloader.ts';
 import { openOwnDatabase, warnOfUnsafeServer } from './database.ts';
-import { Lifetime } from './lifetime.ts';
+import { Lifetime, type Serving } from './lifetime.ts';
 import type { ProcessContext } from './process-context.ts';
-import type { FollowedConfiguration } from './running-configuration.ts';
 import { type Server, startServer } from './server.ts';
-import { shutdownMessage } from './shutdown-message.ts';
 import { InProcessWorker } from './workers/in-process-worker.ts';
 import type { WorkerGroup } from './workers/worker-group.ts';
 import { WorkerProcesses } from './workers/worker-processes.ts';
-
-/** The parts of `naru up`. */
-export interface Serving {
-  readonly config: Config;
-  /** Reads the configuration again; throws an `OperatorError` that lists its faults. */
-  readonly readAgain: () => Config;
-  /** The same, and keeps nothing of it: to compare it with what is published. */
-  readonly review: () => Config;
-  readonly configuration: FollowedConfiguration;
-  readonly dataDir: string;
-  readonly lock: DataDirLock;
-  /** The number of processes that share the port; 1: this process serves. */
-  readonly workers: number;
-  readonly json: boolean;
-  readonly proc: ProcessContext;
-  readonly logLine: (line: string) => void;
-}
 
 /**
  * What is open before the server starts. Everything in `closing` is closed at the end, in reverse
@@ -135,6 +115,7 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
   const { serving, lifetime, reloader, workers, database, clock, closing } = context;
   const { config, dataDir, proc, logLine } = serving;
   const { log, note } = lifetime.output;
+  const ports = { listen: server.port, admin: server.admin.port };
   const control = await serveControl({
     dataDir,
     roots: runtimeFolders(proc),
@@ -142,14 +123,12 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
       slots: controlledSlots(server.slots, { database, clock, log }),
       settlements: workers,
       routes: workers.routeReports,
-      pages: controlPages(server.identity, () =>
-        pageOrigins(config, { listen: server.port, admin: server.admin.port }),
-      ),
+      pages: controlPages(server.identity, () => pageOrigins(config, ports)),
     }),
     log,
   });
   if (control !== null) closing.defer(() => control.close());
-  await announce({ ...serving, database, clock, note, port: server.port, adminPort: server.admin.port });
+  await announce({ ...serving, database, clock, note, ports });
   proc.reportServing();
   serving.configuration.begin(() => reloader.requestAndWait('operator'));
   reloader.begin(server);
@@ -157,6 +136,12 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
   await reloader.end();
   logLine(shutdownMessage(await workers.inFlight()));
   await server.close(lifetime.shutdown.aborted);
+}
+
+/** The line that a server prints when it begins to shut down. */
+function shutdownMessage(inFlight: number): string {
+  if (inFlight === 0) return 'shutting down';
+  return `shutting down: waiting for ${counted(inFlight, 'request')}; press Ctrl-C again to abort them`;
 }
 
 /** Folders for a control socket whose path in the data directory is too long. */

@@ -1,50 +1,49 @@
+import { BackupJob } from '../backup/backup-job.ts';
+import { backupMetrics } from '../backup/metrics.ts';
 import { publishAtStart, publishOwn } from '../catalogue/own-publication.ts';
 import type { Config } from '../config/config.ts';
-import type { AdminServer } from '../http/serve-admin.ts';
+import { defaultPorts } from '../config/defaults.ts';
+import { type AdminParts, type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 import type { Identity } from '../identity/identity.ts';
-import type { Log } from '../log/log.ts';
 import { renderPage } from '../metrics/page.ts';
-import { type MetricData, readRegistry } from '../metrics/registry.ts';
+import { type MetricData, type Registry, readRegistry } from '../metrics/registry.ts';
 import { DatasetRuns } from '../operations/dataset-runs.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
 import { openIdentity } from '../operations/open-identity.ts';
-import type { RunningConfiguration } from '../pages/console/configuration.ts';
+import { createOperatorService } from '../operations/operator-service.ts';
+import { consoleRows } from '../pages/console/rows.ts';
+import type { RunningConfiguration } from '../pages/context.ts';
 import type { PageServer } from '../pages/page-server.ts';
-import type { Sessions } from '../pages/page-session.ts';
+import { openPages, type Pages, type PagesParts } from '../pages/pages.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import type { Slots } from '../slots/slots.ts';
-import type { Database } from '../store/database.ts';
-import type { FollowingClock } from '../time/clock.ts';
-import { openAdmin } from './admin-server.ts';
-import { startBackups } from './backups.ts';
-import { type ConfigFile, openConsoleOperations } from './console-operations.ts';
+import { JobRunner } from './job-runner.ts';
 import { assertNoRestart } from './live-catalog.ts';
-import { openPages, type Pages } from './pages.ts';
 import type { ProcessContext } from './process-context.ts';
 import { SharedServices } from './shared-services.ts';
 import type { WorkerGroup, WorkerServices } from './workers/worker-group.ts';
 
+/** The configuration file of a server. */
+export interface ConfigFile {
+  /** Reads it; throws an `OperatorError` that lists its faults. */
+  readonly read: () => Config;
+  /** The same for a publication, which keeps the model metadata that it uses. */
+  readonly readToPublish: () => Config;
+}
+
 /** The parts of a server. */
 export interface ServerParts
-  extends Pick<WorkerServices, 'onPublished' | 'onSuperseded' | 'onHistoryChanged' | 'journal' | 'tokens'> {
+  extends Omit<WorkerServices, 'config' | 'slots' | 'rate' | 'pages' | 'identity'>,
+    Pick<PagesParts, 'sessions' | 'distFolder'> {
   readonly config: Config;
-  /** An open database; the caller closes it after the server. */
-  readonly database: Database;
-  readonly dataDir: string;
   readonly proc: Pick<ProcessContext, 'version' | 'uid' | 'env'>;
   readonly configuration: RunningConfiguration;
-  readonly clock: FollowingClock;
-  readonly log: Log;
   readonly processes: Processes;
   readonly workers: WorkerGroup;
   /** Resolves when the start should be given up. */
   readonly stopRequested: Promise<void>;
   /** What the console compares and publishes; the configuration in effect when absent. */
   readonly configFile?: ConfigFile;
-  /** Who is signed in to the pages; the identity room when absent. */
-  readonly sessions?: Sessions;
-  /** The folder of the built pages; that beside the program when absent. */
-  readonly distFolder?: string;
 }
 
 /** Workers that serve, with what they share. */
@@ -136,6 +135,21 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   };
 }
 
+/** Starts the scheduled backups of a server, which `opened` closes; returns their metrics. */
+async function startBackups(
+  { database, clock, log, dataDir, proc: { version, uid, env } }: ServerParts,
+  config: () => Config['backup'],
+  opened: AsyncDisposableStack,
+): Promise<Registry> {
+  const drill = { dataDir, uid, env };
+  const backups = await BackupJob.open({ config, database, clock, log, version, drill });
+  opened.defer(() => backups.close());
+  const job = { name: 'back-up', everyMs: 10_000, run: () => backups.runDue() };
+  const jobs = new JobRunner([job], { clock, log });
+  opened.defer(() => jobs.close());
+  return backupMetrics({ config, summaries: () => backups.summaries });
+}
+
 /** The console of a server; what is to be closed goes to `opened`. */
 function openConsole(
   parts: ServerParts,
@@ -152,17 +166,48 @@ function openConsole(
   opened.defer(() => datasetRuns.close());
   const verification = new LedgerVerification({ clock, database, log, identity });
   opened.defer(() => verification.stop());
-  return pages.console({
-    config: () => shared.config,
-    slots: shared.slots,
-    processes: workers,
-    liability: config.liability,
-    operations: openConsoleOperations(database, clock, config, { identity, file }),
-    datasets: config.datasets,
-    datasetRuns,
-    verification,
-    dataDir: parts.dataDir,
-    configuration: parts.configuration,
-    log,
-  });
+  return pages.serve(
+    'console',
+    consoleRows({
+      ...pages.context,
+      config: () => shared.config,
+      slots: shared.slots,
+      processes: workers,
+      liability: config.liability,
+      operations: createOperatorService(database, {
+        clock,
+        keyPrefix: config.keys.prefix,
+        maxKeysPerAccount: config.keys.maxPerAccount,
+        supportCreditLimit: config.auth.supportCreditLimitKrw,
+        identity,
+        catalogue: {
+          get config() {
+            return file.read();
+          },
+          configToPublish: file.readToPublish,
+        },
+        close: async () => {},
+      }),
+      datasets: config.datasets,
+      datasetRuns,
+      verification,
+      dataDir: parts.dataDir,
+      configuration: parts.configuration,
+      log,
+    }),
+  );
+}
+
+/**
+ * Listens on the admin port. If the default port is in use by another gateway on this machine,
+ * listens on a free one.
+ */
+async function openAdmin(parts: AdminParts, address: Config['admin']): Promise<AdminServer> {
+  try {
+    return await serveAdmin(parts, address);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'EADDRINUSE' || address.port !== defaultPorts.admin)
+      throw error;
+    return serveAdmin(parts, { ...address, port: 0 });
+  }
 }

@@ -4,9 +4,8 @@ import type { Log } from '../log/log.ts';
 import { type MetricData, Registry, readRegistry } from '../metrics/registry.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import { SlotMetrics } from '../slots/metrics.ts';
-import { createSlots, type Slots } from '../slots/slots.ts';
+import { createSlots, type Slots, type SlotsSettings } from '../slots/slots.ts';
 import type { Clock } from '../time/clock.ts';
-import { slotSettings } from './build-slots.ts';
 
 /** The parts of the shared services. */
 export interface SharedServicesParts {
@@ -70,4 +69,14 @@ export class SharedServices {
   close(): Promise<void> {
     return this.slots.close();
   }
+}
+
+/** The parts of the slots. */
+function slotSettings({ slots, gpus, limits }: Pick<Config, 'slots' | 'gpus' | 'limits'>): SlotsSettings {
+  return {
+    slots,
+    gpus: new Map(gpus.map(({ id, vramMb }) => [id, vramMb])),
+    coldWaitMs: limits.coldWaitMs,
+    drainMs: limits.drainTimeoutMs,
+  };
 }

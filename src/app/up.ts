@@ -3,18 +3,17 @@ import { assertListenable, freePort } from '../http/listen-address.ts';
 import { urlOf } from '../http/urls.ts';
 import { type FoundEngine, findEngines } from '../slots/engine-discovery.ts';
 import { systemClock } from '../time/clock.ts';
-import type { UpOptions } from './cli-options.ts';
 import {
   readConfig,
   readConfigToPublish,
   rememberConfig,
   type Settings,
   settingsOf,
+  type UpOptions,
 } from './config-source.ts';
 import { holdAfterCommands } from './database.ts';
-import { describeServed } from './describe-served.ts';
 import type { ProcessContext } from './process-context.ts';
-import { FollowedConfiguration } from './running-configuration.ts';
+import { describeServed, FollowedConfiguration } from './running-configuration.ts';
 import { serveUntilStopped } from './serve.ts';
 
 /**

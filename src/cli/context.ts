@@ -1,4 +1,4 @@
-import type { CliPaths } from '../app/cli-options.ts';
+import type { CliPaths } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
 

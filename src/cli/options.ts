@@ -1,5 +1,5 @@
 import { type Command, Help, type Option } from 'commander';
-import type { CliPaths } from '../app/cli-options.ts';
+import type { CliPaths } from '../app/config-source.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import type { OperatorService } from '../operations/operator-service.ts';

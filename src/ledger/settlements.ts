@@ -1,17 +1,15 @@
 import { Unbillable } from '../errors/unbillable.ts';
-import { describeError, type Log } from '../log/log.ts';
+import { describeError } from '../log/log.ts';
 import { LinkedList, type ListPlace } from '../memory/linked-list.ts';
-import type { SettlementObserver } from '../metrics/observers.ts';
-import type { Database } from '../store/database.ts';
-import { type Clock, within } from '../time/clock.ts';
+import { within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
 import type { Journal, Ticket } from './journal/journal.ts';
 import { finalParts, finalType, type OpenRecord } from './journal-records.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
 import { checkRecovered, orphanFailure, readOrphanedRecords, settledByNow } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
-import type { SettlementResult, SettlementRow } from './settlement-sql.ts';
-import type { SettlementListener, SettlementOutcome } from './settler.ts';
+import type { SettlementRow } from './settlement-sql.ts';
+import type { SettlementListener, SettlementOutcome, SettlerParts } from './settler.ts';
 import { Settlers } from './settlers.ts';
 
 export type { Opened } from './open-requests.ts';
@@ -30,27 +28,18 @@ const maxCommitWaitMs = 250;
 const renewAfterBytes = 128 * 1024 * 1024;
 
 /** What `Settlements` needs. */
-export interface SettlementsParts {
-  readonly database: Database;
+export interface SettlementsParts extends Omit<SettlerParts, 'onQuarantined'> {
   readonly journal: Journal;
   /**
    * What makes a settlement durable: this process's journal, or the database itself
    * (spec:money/5.3).
    */
   readonly ack: 'journal' | 'database';
-  readonly clock: Clock;
-  readonly log: Log;
-  /** The node whose credit leases settlements spend; null when it has none. */
-  readonly spendingNode: () => number | null;
-  /** See `SettlerParts`; absent outside of a node. */
-  readonly untilSeen?: () => Promise<void>;
-  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, readAtMs: number) => void;
   /**
    * Called with a row that was acknowledged and that the database will never take: its money has
    * not moved.
    */
   readonly onQuarantined: (row: SettlementRow) => void;
-  readonly observer?: SettlementObserver | undefined;
 }
 
 /**

@@ -9,26 +9,13 @@ import {
   findShownAnnouncements,
   listAnnouncements,
 } from '../operations/announcements-sql.ts';
-import type { OperatorService } from '../operations/operator-service.ts';
-import type { Database } from '../store/database.ts';
-import { type Clock, isoOf } from '../time/clock.ts';
+import { isoOf } from '../time/clock.ts';
 import { integerText } from '../wire/shapes/query.ts';
 import { actorOf } from './console/operators.ts';
+import type { ConsoleContext, PageContext } from './context.ts';
 import { pageRoute } from './page-route.ts';
 import { instant, instantText, pageOf } from './shapes.ts';
 import { line } from './topup-rows.ts';
-
-/** What the row of the dashboard needs. */
-export interface AnnouncementParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-}
-
-/** What the rows of the console need. */
-export interface ConsoleAnnouncementParts extends AnnouncementParts {
-  /** The use cases of operators. */
-  readonly operations: OperatorService;
-}
 
 const pageSize = 50;
 /** More than this many at once would not be read. */
@@ -45,7 +32,7 @@ const announcementShape = shownShape.extend({
 });
 
 /** What operators announce now (A12), on every page of the dashboard. */
-export function dashboardAnnouncementPages({ reads, clock }: AnnouncementParts) {
+export function dashboardAnnouncementPages({ reads, clock }: PageContext) {
   return [
     pageRoute({
       method: 'GET',
@@ -66,7 +53,7 @@ export function dashboardAnnouncementPages({ reads, clock }: AnnouncementParts) 
 }
 
 /** Announcements: list, make, take back (A12). */
-export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleAnnouncementParts) {
+export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',

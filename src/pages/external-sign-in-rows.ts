@@ -6,12 +6,12 @@ import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import { type PasskeySite, passkeySite } from '../identity/passkeys.ts';
 import { maxQueryBytes } from '../wire/shapes/query.ts';
+import type { DashboardContext } from './context.ts';
 import { challengeShape, tokenText } from './identity-shapes.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, redirectTo, sessionCookie } from './page-reply.ts';
 import { pageRoute } from './page-route.ts';
 import { assertMayBegin, signInClientOf, signInPage } from './sign-in-outcome.ts';
-import type { SignInPageParts } from './sign-in-rows.ts';
 
 /**
  * Of a sign-in at the provider: it returns from another site, where a strict cookie would not come
@@ -24,11 +24,11 @@ const callbackPath = '/dashboard/api/sign-in/oidc/callback';
 const credential = z.looseObject({ id: z.string().max(2_000), response: z.looseObject({}) });
 
 /** Sign-in by a passkey, and at an OpenID provider. */
-export function externalSignInPages(parts: SignInPageParts) {
+export function externalSignInPages(parts: DashboardContext) {
   return [passkeyOptionsPage(parts), passkeyPage(parts), oidcPage(parts), oidcCallbackPage(parts)];
 }
 
-function passkeyOptionsPage(parts: SignInPageParts) {
+function passkeyOptionsPage(parts: DashboardContext) {
   const { identity } = parts;
   return pageRoute({
     method: 'POST',
@@ -45,7 +45,7 @@ function passkeyOptionsPage(parts: SignInPageParts) {
   });
 }
 
-function passkeyPage(parts: SignInPageParts) {
+function passkeyPage(parts: DashboardContext) {
   return signInPage('dashboard', {
     path: '/dashboard/api/sign-in/passkey',
     summary: 'Sign in with a passkey',
@@ -57,7 +57,7 @@ function passkeyPage(parts: SignInPageParts) {
   });
 }
 
-function oidcPage(parts: SignInPageParts) {
+function oidcPage(parts: DashboardContext) {
   const { identity } = parts;
   return pageRoute({
     method: 'POST',
@@ -75,7 +75,7 @@ function oidcPage(parts: SignInPageParts) {
   });
 }
 
-function oidcCallbackPage(parts: SignInPageParts) {
+function oidcCallbackPage(parts: DashboardContext) {
   const { identity } = parts;
   return pageRoute({
     method: 'GET',
@@ -103,7 +103,7 @@ function oidcCallbackPage(parts: SignInPageParts) {
 }
 
 /** The redirect URI; refuses a request whose Host is no host. */
-function callbackOf({ publicOrigin }: Pick<SignInPageParts, 'publicOrigin'>, client: PageClient): URL {
+function callbackOf({ publicOrigin }: Pick<DashboardContext, 'publicOrigin'>, client: PageClient): URL {
   const url = URL.parse(callbackPath, publicOrigin ?? client.origin);
   if (url === null) throw refuse('invalid_request', messages.invalidValue('Host', requirements.host));
   return url;
@@ -111,7 +111,7 @@ function callbackOf({ publicOrigin }: Pick<SignInPageParts, 'publicOrigin'>, cli
 
 /** The site of passkeys; refuses where browsers permit none. */
 export function passkeySiteOf(
-  { publicOrigin }: Pick<SignInPageParts, 'publicOrigin'>,
+  { publicOrigin }: Pick<DashboardContext, 'publicOrigin'>,
   client: PageClient,
 ): PasskeySite {
   const site = passkeySite(publicOrigin ?? client.origin);
@@ -130,7 +130,7 @@ function stepCookieOf(step: string | null, { isSecure }: PageClient): string {
   ].join('; ');
 }
 
-function oidcOf({ oidc }: SignInPageParts['identity']) {
+function oidcOf({ oidc }: DashboardContext['identity']) {
   if (oidc === null) throw new PageRefusal('unavailable_here', pageMessages.noProvider);
   return oidc;
 }

@@ -2,23 +2,16 @@ import { z } from 'zod';
 import { readAccount } from '../accounts/accounts.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
-import type { Identity } from '../identity/identity.ts';
 import type { SessionRow } from '../identity/sessions-sql.ts';
-import type { Database } from '../store/database.ts';
 import { isoOf } from '../time/clock.ts';
+import type { PageContext } from './context.ts';
 import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
 import { pageRoute } from './page-route.ts';
 import { type Area, type PageSession, roles } from './page-session.ts';
 import { instant } from './shapes.ts';
 
-/** What the rows of sessions need. */
-export interface SessionPageParts {
-  readonly reads: Database;
-  readonly identity: Identity;
-}
-
 /** Who is signed in to the dashboard. */
-export function ownerSessionPage({ reads, identity }: SessionPageParts) {
+export function ownerSessionPage({ reads, identity }: PageContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/session',
@@ -67,7 +60,7 @@ const sessionShape = z.strictObject({
 const revokedShape = z.strictObject({ revoked: z.int() });
 
 /** Signing out, and the sessions of the owner (U12), with those of its account, or of the operator. */
-export function sessionPages(area: Area, { identity }: SessionPageParts) {
+export function sessionPages(area: Area, { identity }: PageContext) {
   const path = `/${area}/api/sessions` as const;
   return [
     pageRoute({

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { hashKey, type KeyHash } from '../accounts/api-key.ts';
+import { hashKey } from '../accounts/api-key.ts';
 import type { KeyRow } from '../accounts/keys.ts';
 import { ownRules } from '../accounts/rules.ts';
 import type { Identity } from '../identity/identity.ts';
 import { passkeySite } from '../identity/passkeys.ts';
-import { type Clock, isoOf } from '../time/clock.ts';
+import { isoOf } from '../time/clock.ts';
+import type { DashboardContext, PageContext } from './context.ts';
 import { emailText, passwordText, personName, tokenText } from './identity-shapes.ts';
 import { pageRoute } from './page-route.ts';
 import { instant } from './shapes.ts';
@@ -17,19 +18,8 @@ import {
   signInShape,
 } from './sign-in-outcome.ts';
 
-/** What the rows of the sign-in need. */
-export interface SignInPageParts {
-  readonly identity: Identity;
-  readonly clock: Clock;
-  /**
-   * The origin of the dashboard that the configuration states; null: the one that the browser uses.
-   */
-  readonly publicOrigin: string | null;
-  readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;
-}
-
 /** The way into the console: a one-time link. */
-export function consoleSignInPage({ identity }: Pick<SignInPageParts, 'identity'>) {
+export function consoleSignInPage({ identity }: PageContext) {
   return signInPage('console', {
     path: '/console/api/sign-in/link',
     summary: 'Sign in as an operator with a one-time link',
@@ -39,7 +29,7 @@ export function consoleSignInPage({ identity }: Pick<SignInPageParts, 'identity'
 }
 
 /** The ways into the dashboard: password and code, management key, one-time link, invitation. */
-export function dashboardSignInPages(parts: SignInPageParts) {
+export function dashboardSignInPages(parts: DashboardContext) {
   const { identity, clock } = parts;
   return [
     pageRoute({

@@ -12,18 +12,12 @@ import {
 } from '../ledger/topup-requests.ts';
 import { type TopupRequest, topupStates } from '../ledger/topup-requests-sql.ts';
 import type { Database } from '../store/database.ts';
-import { type Clock, isoOf } from '../time/clock.ts';
+import { isoOf } from '../time/clock.ts';
 import { reading } from '../wire/parse-with.ts';
 import { integerText } from '../wire/shapes/query.ts';
+import type { PageContext } from './context.ts';
 import { pageRoute } from './page-route.ts';
 import { creditText, instant, micro, pageOf } from './shapes.ts';
-
-/** What the rows of top-ups need. */
-export interface TopupPageParts {
-  readonly reads: Database;
-  readonly database: Database;
-  readonly clock: Clock;
-}
 
 /** How many requests a page of the list has. */
 export const topupPageSize = 50;
@@ -62,7 +56,7 @@ export const topupListQuery = z.object({
 });
 
 /** Top-ups of the session's account (U7): request, withdraw, see what was decided. */
-export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) {
+export function dashboardTopupPages({ reads, database, clock }: PageContext) {
   return [
     pageRoute({
       method: 'GET',

@@ -13,11 +13,12 @@ import {
 } from '../generations/analytics/usage-sql.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { integerText } from '../wire/shapes/query.ts';
+import type { PageContext } from './context.ts';
 import { pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';
 import { instant } from './shapes.ts';
 import { usageQueryShape, usageSumsBody, usageSumsShape } from './usage-query.ts';
-import { type UsagePageParts, usageScopeOf } from './usage-scope.ts';
+import { usageScopeOf } from './usage-scope.ts';
 
 const dimensionNames = Object.keys(dimensions) as [Dimension, ...Dimension[]];
 /** What groups are ranked by, as the query names it. */
@@ -53,7 +54,7 @@ type Grouping = { readonly by: Dimension; readonly limit: number; readonly ranki
  * The rows of usage of one area (U1, U2, U4; A1): of the session's account on the dashboard, of all
  * accounts in the console.
  */
-export function usagePages(area: Area, parts: UsagePageParts) {
+export function usagePages(area: Area, parts: PageContext) {
   return [
     totalsPage(area, parts),
     groupsPage(area, parts),
@@ -62,7 +63,7 @@ export function usagePages(area: Area, parts: UsagePageParts) {
   ];
 }
 
-function totalsPage(area: Area, parts: UsagePageParts) {
+function totalsPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/totals`,
@@ -81,7 +82,7 @@ function totalsPage(area: Area, parts: UsagePageParts) {
   });
 }
 
-function groupsPage(area: Area, parts: UsagePageParts) {
+function groupsPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/groups`,
@@ -104,7 +105,7 @@ function groupsPage(area: Area, parts: UsagePageParts) {
   });
 }
 
-function seriesPage(area: Area, parts: UsagePageParts) {
+function seriesPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/series`,
@@ -139,7 +140,7 @@ function seriesPage(area: Area, parts: UsagePageParts) {
   });
 }
 
-function latencyPage(area: Area, parts: UsagePageParts) {
+function latencyPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/latency`,

@@ -2,16 +2,9 @@ import { readKeyNames } from '../accounts/key-names-sql.ts';
 import type { Dimension, UsageQuery } from '../generations/analytics/usage-facts-sql.ts';
 import type { UsageGroup } from '../generations/analytics/usage-sql.ts';
 import { readAppNames, readAppPreferences } from '../generations/app-preferences-sql.ts';
-import type { Database } from '../store/database.ts';
-import type { Clock } from '../time/clock.ts';
+import type { PageContext } from './context.ts';
 import type { PageSession } from './page-session.ts';
 import { type UsageParameters, usageQueryOf } from './usage-query.ts';
-
-/** What the rows of usage need. */
-export interface UsagePageParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-}
 
 /** Which usage a session may see, and how its values are named. */
 export interface UsageScope {
@@ -24,7 +17,7 @@ export interface UsageScope {
 
 /** A session of the dashboard sees its own account only; keys are named by their hashes there. */
 export async function usageScopeOf(
-  { reads, clock }: UsagePageParts,
+  { reads, clock }: PageContext,
   session: PageSession,
   parameters: UsageParameters,
 ): Promise<UsageScope> {

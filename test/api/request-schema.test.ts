@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
-import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
-import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
+import { consoleRows } from '../../src/pages/console/rows.ts';
+import type { ConsoleContext, DashboardContext } from '../../src/pages/context.ts';
+import { dashboardRows } from '../../src/pages/dashboard/rows.ts';
 import type { AnyPageRoute } from '../../src/pages/page-route.ts';
 import { queryParameters, schemaOf } from '../../src/wire/openapi-parts.ts';
 import { type Operation, readDocument } from '../fuzz/document.ts';
@@ -224,8 +225,8 @@ test('every parameter of the listing that is read is documented', () => {
 /** The requests of the pages in the form of the API document. */
 function pageRequests() {
   const rows: readonly AnyPageRoute[] = [
-    ...dashboardRows({} as DashboardParts),
-    ...consoleRows({} as ConsoleParts),
+    ...dashboardRows({} as DashboardContext),
+    ...consoleRows({} as ConsoleContext),
   ];
   const requests = rows.map(({ method, path, query, body }) => {
     const content = body === undefined ? null : { 'application/json': { schema: schemaOf(body, 'input') } };

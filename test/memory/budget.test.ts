@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, constantFrom, integer, property, tuple } from 'fast-check';
 import { type BufferKind, bufferKinds, MemoryBudget, type MemoryClaim } from '../../src/memory/budget.ts';
-import { defaultBudgetBytes } from '../../src/memory/default-limit.ts';
+import { defaultBudgetBytes } from '../../src/memory/limits.ts';
 import { check } from '../harness/property.ts';
 
 function world(totalBytes: number, clientBytes = totalBytes) {

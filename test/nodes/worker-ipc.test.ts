@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Channel, IpcChannel } from '../../src/app/workers/ipc.ts';
-import { metricsOf, rowsOf } from '../../src/app/workers/merge-metrics.ts';
 import type { ParentChannel, WorkerChannel } from '../../src/app/workers/messages.ts';
 import { remoteRateLimit, serveRateLimit } from '../../src/app/workers/remote-rate-limit.ts';
-import { remoteSlotStates } from '../../src/app/workers/remote-slot-states.ts';
-import { remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
+import { remoteSlotStates, remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
+import { metricsOf, rowsOf } from '../../src/app/workers/worker-reports.ts';
 import { decodeConfig, encodeConfig } from '../../src/config/codec.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';

@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
-import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
+import { consoleRows } from '../../src/pages/console/rows.ts';
+import type { ConsoleContext, DashboardContext } from '../../src/pages/context.ts';
+import { dashboardRows } from '../../src/pages/dashboard/rows.ts';
 import type { PageApi } from '../../src/pages/page-api.ts';
 import { maxPageBodyBytes } from '../../src/pages/page-dispatch.ts';
 import { type AnyPageRoute, isChange } from '../../src/pages/page-route.ts';
@@ -16,7 +17,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../harness
 import { PageBrowser, type PageResponse, TestSessions } from '../harness/pages.ts';
 
 const sessions = new TestSessions();
-const rows = [...dashboardRows({} as DashboardParts), ...consoleRows({} as ConsoleParts)];
+const rows = [...dashboardRows({} as DashboardContext), ...consoleRows({} as ConsoleContext)];
 const protectedRows = rows.filter((row) => row.credential === 'session');
 const changingRows = rows.filter((row) => isChange(row.method));
 /** Bodies of rows that do not accept an empty object. */

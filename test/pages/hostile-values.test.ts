@@ -1,9 +1,10 @@
 /** Whatever a reader puts into a path or a query, the pages answer or refuse it; nothing breaks. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
+import { consoleRows } from '../../src/pages/console/rows.ts';
+import type { ConsoleContext, DashboardContext } from '../../src/pages/context.ts';
 import { cursorOf } from '../../src/pages/cursor.ts';
-import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
+import { dashboardRows } from '../../src/pages/dashboard/rows.ts';
 import type { AnyPageRoute } from '../../src/pages/page-route.ts';
 import { pageErrorShape } from '../../src/pages/shapes.ts';
 import { pathParameters, queryParameters } from '../../src/wire/openapi-parts.ts';
@@ -14,8 +15,8 @@ import { byTier } from '../harness/tier.ts';
 
 const sessions = new TestSessions();
 const rows: readonly AnyPageRoute[] = [
-  ...dashboardRows({} as DashboardParts),
-  ...consoleRows({} as ConsoleParts),
+  ...dashboardRows({} as DashboardContext),
+  ...consoleRows({} as ConsoleContext),
 ];
 /** A stream does not end by itself. */
 const reads = rows.filter(({ method, format }) => method === 'GET' && format !== 'stream');

@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
-import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
+import { consoleRows } from '../../src/pages/console/rows.ts';
+import type { ConsoleContext, DashboardContext } from '../../src/pages/context.ts';
+import { dashboardRows } from '../../src/pages/dashboard/rows.ts';
 import type { AnyPageRoute } from '../../src/pages/page-route.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type ManyRows, makeManyRows } from '../harness/many-rows.ts';
@@ -13,7 +14,7 @@ import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
-const reads = [...dashboardRows({} as DashboardParts), ...consoleRows({} as ConsoleParts)].filter(
+const reads = [...dashboardRows({} as DashboardContext), ...consoleRows({} as ConsoleContext)].filter(
   ({ method }) => method === 'GET',
 );
 let upstream: Upstream;

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import type { CliPaths } from '../../app/cli-options.ts';
-import { readConfig, settingsOf } from '../../app/config-source.ts';
+import { type CliPaths, readConfig, settingsOf } from '../../app/config-source.ts';
 import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import { readManifest } from '../../backup/archive.ts';

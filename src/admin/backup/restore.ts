@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { CliPaths } from '../../app/cli-options.ts';
-import { readConfig, settingsOf } from '../../app/config-source.ts';
+import { type CliPaths, readConfig, settingsOf } from '../../app/config-source.ts';
 import { openDatabaseBeside } from '../../app/database.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import { assertEncrypted, checkBackup, readAnchors } from '../../backup/archive.ts';

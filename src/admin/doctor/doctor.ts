@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CliPaths } from '../../app/cli-options.ts';
-import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
+import { type CliPaths, faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
 import { demoEngineFile } from '../../app/default-config.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';

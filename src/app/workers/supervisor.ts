@@ -1,7 +1,6 @@
 import type { Log } from '../../log/log.ts';
 import { type Clock, within } from '../../time/clock.ts';
 import { IpcChannel, type WorkerProcess } from './ipc.ts';
-import type { OfWorker } from './merge-metrics.ts';
 import type { WorkerChannel, WorkerStartMessage } from './messages.ts';
 
 /** The parts of a supervisor. */
@@ -18,6 +17,12 @@ export interface WorkerStart {
   readonly startMessage: (worker: number) => WorkerStartMessage;
   /** Prepares the channel of a worker that is about to start; returns the cleanup for its end. */
   readonly onWorkerStarted: (channel: WorkerChannel) => () => void;
+}
+
+/** What one worker responded. */
+export interface OfWorker<T> {
+  readonly worker: number;
+  readonly response: T;
 }
 
 interface Member {

@@ -1,32 +1,21 @@
 import type { Config } from '../../config/config.ts';
-import type { ControlHandler } from '../../http/control/serve.ts';
 import type { RateLimit } from '../../http/rate-limit.ts';
-import type { Identity } from '../../identity/identity.ts';
-import type { ProbeReport } from '../../inference/probe-candidate.ts';
-import type { Log } from '../../log/log.ts';
 import type { MetricData } from '../../metrics/registry.ts';
-import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
-import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
+import type { ServingProcesses } from '../../pages/context.ts';
 import type { Slots } from '../../slots/contract.ts';
-import type { Database } from '../../store/database.ts';
-import type { FollowingClock } from '../../time/clock.ts';
 import type { Published } from '../apply-changes.ts';
 import type { GatewayParts } from '../gateway-core.ts';
-import type { Pages } from '../pages.ts';
 
 /** What the workers of a server use, and whom they notify. */
-export interface WorkerServices extends Pick<GatewayParts, 'journal' | 'tokens'> {
+export interface WorkerServices
+  extends Pick<
+    GatewayParts,
+    'database' | 'dataDir' | 'clock' | 'log' | 'pages' | 'identity' | 'journal' | 'tokens'
+  > {
   /** The one in effect: a worker that starts later gets it too. */
   readonly config: () => Config;
-  readonly database: Database;
-  readonly dataDir: string;
-  readonly clock: FollowingClock;
-  readonly log: Log;
   readonly slots: Slots;
   readonly rate: RateLimit;
-  /** Those of this process. */
-  readonly pages: Pages;
-  readonly identity: Identity;
   /** An edition was published: the server must reload its configuration. */
   readonly onPublished: (publication: Published) => void;
   /** Another process took over the identity of a worker: the server must stop. */
@@ -39,7 +28,7 @@ export interface WorkerServices extends Pick<GatewayParts, 'journal' | 'tokens'>
  * The workers of a server: one gateway in this process, or several processes that share the port
  * (docs/decisions/workers.md).
  */
-export interface WorkerGroup {
+export interface WorkerGroup extends ServingProcesses {
   /**
    * Starts to load the program of the gateway, which takes as long as the database needs to become
    * ready.
@@ -63,16 +52,6 @@ export interface WorkerGroup {
   caughtUp(): Promise<void>;
   /** The metrics of the workers and of this process. */
   metrics(): Promise<readonly (readonly MetricData[])[]>;
-  /** What the console shows of each process that serves. */
-  figures(): Promise<readonly FiguresOfProcess[]>;
-  /** The requests in flight of each process, and what it has not settled. */
-  openWork(): Promise<readonly WorkOfProcess[]>;
-  /** Calls a candidate for a test, from one process; null when there is none. */
-  probe(model: string, candidate: string): Promise<readonly ProbeReport[] | null>;
-  /** The number of processes that serve when all are well. */
-  readonly size: number;
-  /** Handles `/route` and `/route/health` of the control socket. */
-  readonly routeReports: ControlHandler;
   /** Drains for at most `drainMs`, or until `abort` does; resolves when all have ended. */
   stop(drainMs: number, abort: AbortSignal): Promise<void>;
 }

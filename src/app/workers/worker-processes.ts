@@ -9,21 +9,15 @@ import { labelled, type MetricData, Registry, readRegistry } from '../../metrics
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import { workerDir } from '../../postgres/worker-dir.ts';
-import type { Clock } from '../../time/clock.ts';
-import type { WorkerProcess } from './ipc.ts';
-import { metricsOf } from './merge-metrics.ts';
 import type { WorkerChannel, WorkerStartMessage } from './messages.ts';
 import { serveRateLimit } from './remote-rate-limit.ts';
 import { serveSlots } from './remote-slots.ts';
-import { WorkerSupervisor } from './supervisor.ts';
+import { WorkerSupervisor, type WorkerSupervisorParts } from './supervisor.ts';
 import type { WorkerGroup, WorkerServices } from './worker-group.ts';
-import { addWorkerMetrics, workersRouteReports } from './worker-reports.ts';
+import { addWorkerMetrics, metricsOf, workersRouteReports } from './worker-reports.ts';
 
 /** The parts of the worker processes of a server. */
-export interface WorkerProcessesParts {
-  readonly size: number;
-  readonly fork: () => WorkerProcess;
-  readonly clock: Clock;
+export interface WorkerProcessesParts extends WorkerSupervisorParts {
   readonly config: Config;
   readonly dataDir: string;
   /** Receives the log lines of the workers. */

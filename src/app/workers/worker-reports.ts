@@ -1,9 +1,8 @@
 import type { ControlHandler } from '../../http/control/serve.ts';
 import type { RouteReport } from '../../inference/route-reports.ts';
-import { addCounter, addGauge, type Registry } from '../../metrics/registry.ts';
+import { addCounter, addGauge, labelled, type MetricData, type Registry } from '../../metrics/registry.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
-import { rowsOf } from './merge-metrics.ts';
-import type { WorkerSupervisor } from './supervisor.ts';
+import type { OfWorker, WorkerSupervisor } from './supervisor.ts';
 
 /**
  * Handles `/route` and `/route/health` of a parent's control socket: the routing of a request as
@@ -39,4 +38,23 @@ export function addWorkerMetrics(
     { name: 'naru_worker_restarts_total', help: 'Workers that ended and were restarted.' },
     () => [{ value: supervisor.restarts }],
   );
+}
+
+/**
+ * The metrics of all workers, each series with its worker in the label `worker`. Sums would hide a
+ * restart: only the series of one worker shows that its counter began again, and health is each
+ * worker's own. The page shows each metric once.
+ */
+export function metricsOf(
+  workers: readonly OfWorker<readonly MetricData[]>[],
+): readonly (readonly MetricData[])[] {
+  return workers.map(({ worker, response }) => labelled(response, 'worker', String(worker)));
+}
+
+/** The rows of all workers by candidate, each with its worker. */
+export function rowsOf<Row extends { readonly candidate: string }>(
+  workers: readonly OfWorker<readonly Row[]>[],
+): readonly (Row & { readonly worker: number })[] {
+  const rows = workers.flatMap(({ worker, response }) => response.map((row) => ({ worker, ...row })));
+  return [...Map.groupBy(rows, ({ candidate }) => candidate).values()].flat();
 }

@@ -4,6 +4,7 @@ import { batchedSink } from '../../log/batched-sink.ts';
 import { createLog, describeError, type Log } from '../../log/log.ts';
 import { measureProcess } from '../../metrics/process-metrics.ts';
 import { openIdentity } from '../../operations/open-identity.ts';
+import { openPages } from '../../pages/pages.ts';
 import { lockWorkerDir } from '../../postgres/worker-dir.ts';
 import { statementTimeoutMs } from '../../store/connection.ts';
 import { Database } from '../../store/database.ts';
@@ -11,14 +12,12 @@ import { DatabaseClock } from '../../store/database-clock.ts';
 import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
-import { openPages } from '../pages.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { Shutdown } from '../shutdown.ts';
 import { type Channel, type Handlers, IpcChannel } from './ipc.ts';
 import type { ParentChannel, ToWorker, WorkerStartMessage } from './messages.ts';
 import { remoteRateLimit } from './remote-rate-limit.ts';
-import { remoteSlotStates } from './remote-slot-states.ts';
-import { remoteSlots } from './remote-slots.ts';
+import { remoteSlotStates, remoteSlots } from './remote-slots.ts';
 
 /**
  * A worker of `naru up --workers`: a gateway with its own journal that listens on the port of its

@@ -7,18 +7,13 @@ import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { krwToDecimal } from '../../money/krw.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import { parseGenerationId } from '../../wire/ids/generation-id.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { creditText, instantText, micro, movedText } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
 import { accountIdOf, noSuchAccount } from './account-shape.ts';
 import { actorOf } from './operators.ts';
 import { aboveLimit } from './topups.ts';
-
-/** What the rows of credit need. */
-export interface AccountCreditParts {
-  /** The use cases of the command line. */
-  readonly operations: OperatorService;
-}
 
 const entryShape = z.strictObject({
   entry_id: z.int().describe('The ledger entry; a repeated request returns the same entry'),
@@ -29,11 +24,11 @@ const entryShape = z.strictObject({
 /**
  * The acts on the credit of an account (A2). Each makes one ledger entry for one idempotency key.
  */
-export function accountCreditPages(parts: AccountCreditParts) {
+export function accountCreditPages(parts: ConsoleContext) {
   return [grantPage(parts), adjustPage(parts), refundPage(parts)];
 }
 
-function grantPage({ operations }: AccountCreditParts) {
+function grantPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/accounts/{account}/grants',
@@ -69,7 +64,7 @@ function grantPage({ operations }: AccountCreditParts) {
   });
 }
 
-function adjustPage({ operations }: AccountCreditParts) {
+function adjustPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/accounts/{account}/adjustments',
@@ -94,7 +89,7 @@ function adjustPage({ operations }: AccountCreditParts) {
   });
 }
 
-function refundPage({ operations }: AccountCreditParts) {
+function refundPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/accounts/{account}/generations/{id}/refund',

@@ -1,6 +1,6 @@
 import { readAccount } from '../../accounts/accounts.ts';
 import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { ConsoleContext } from '../context.ts';
 import { appReadPages } from '../dashboard/apps.ts';
 import { creditPages } from '../dashboard/credits.ts';
 import { generationPages } from '../dashboard/generations.ts';
@@ -10,12 +10,6 @@ import type { OwnerSession } from '../page-session.ts';
 import { usagePages } from '../usage-rows.ts';
 import { accountIdOf } from './account-shape.ts';
 import { assertAccount } from './accounts.ts';
-
-/** What the views of one account need. */
-export interface AccountViewParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-}
 
 /** A row of the dashboard, below the path of an account in the console. */
 type ViewOf<R extends AnyPageRoute> = R extends AnyPageRoute
@@ -32,13 +26,14 @@ type AnyCall = PageCall<'console', 'session', '/console/api/accounts/{account}',
  * The owner's pages of one account, read-only (A2): the rows of the dashboard with the account of
  * the path. Requests are those that the database has: at most a moment behind the dashboard.
  */
-export function accountViewPages({ reads, clock }: AccountViewParts) {
+export function accountViewPages(context: ConsoleContext) {
+  const { reads } = context;
   const rows = [
-    ...ledgerPages({ reads }),
-    ...generationPages({ reads, settlements: { find: () => undefined } }),
-    ...usagePages('dashboard', { reads, clock }),
-    ...creditPages({ reads, clock, balanceOf: (id) => balanceOf(reads, id) }),
-    ...appReadPages({ reads, clock }),
+    ...ledgerPages(context),
+    ...generationPages({ ...context, settlements: { find: () => undefined } }),
+    ...usagePages('dashboard', context),
+    ...creditPages({ ...context, balanceOf: (id) => balanceOf(reads, id) }),
+    ...appReadPages(context),
   ];
   return rows.map((row) => viewOf(reads, row));
 }

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { readAccount } from '../../accounts/accounts.ts';
 import { type AccountFilter, accountStandings, searchAccounts } from '../../accounts/search-sql.ts';
-import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
 import { seoulDayAt } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
@@ -18,18 +17,10 @@ import {
 } from './account-shape.ts';
 import { actorOf } from './operators.ts';
 
-/** What the rows of accounts need. */
-export interface ConsoleAccountParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  /** The use cases of the command line. */
-  readonly operations: OperatorService;
-}
-
 const pageSize = 50;
 
 /** Accounts: search, one in figures, suspension (A2). */
-export function consoleAccountPages(parts: ConsoleAccountParts) {
+export function consoleAccountPages(parts: ConsoleContext) {
   const { operations } = parts;
   return [
     pageRoute({
@@ -84,14 +75,14 @@ export async function assertAccount(reads: Database, accountId: number): Promise
   if ((await readAccount(reads, accountId)) === null) throw noSuchAccount();
 }
 
-async function one(parts: ConsoleAccountParts, accountId: number) {
+async function one(parts: ConsoleContext, accountId: number) {
   const [row] = await found(parts, { id: accountId, text: null, standing: null }, null, 1);
   if (row === undefined) throw noSuchAccount();
   return consoleAccount(row);
 }
 
 function found(
-  { reads, clock }: ConsoleAccountParts,
+  { reads, clock }: ConsoleContext,
   filter: AccountFilter,
   beforeId: number | null,
   limit: number,

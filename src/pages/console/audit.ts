@@ -2,18 +2,13 @@ import { z } from 'zod';
 import { type AuditQuery, type AuditRow, readActNames, readActs } from '../../identity/audit-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { auditEntry } from '../../operations/audit-entry.ts';
-import type { Database } from '../../store/database.ts';
 import { seoulIsoOf } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { csvStream, rowsInReads } from '../csv.ts';
 import { pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
 import { instant, instantText, pageOf } from '../shapes.ts';
-
-/** What the rows of the audit log need. */
-export interface AuditPageParts {
-  readonly reads: Database;
-}
 
 const pageSize = 100;
 const actors = [...roles, 'cli'] as const;
@@ -41,7 +36,7 @@ const filters = {
 const filterQuery = z.object(filters);
 
 /** Every act of every operator, the command line included (A12). */
-export function auditPages({ reads }: AuditPageParts) {
+export function auditPages({ reads }: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',

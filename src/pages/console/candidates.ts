@@ -1,41 +1,21 @@
 import { z } from 'zod';
 import { labelOf } from '../../catalogue/difference.ts';
 import { type Drain, readDrains } from '../../catalogue/drains-sql.ts';
-import type { CandidateConfig, Config, ProviderConfig } from '../../config/config.ts';
+import type { CandidateConfig, ProviderConfig } from '../../config/config.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
-import type { ControlHandler } from '../../http/control/serve.ts';
-import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import { probes } from '../../inference/probe-candidate.ts';
 import { recordAfter } from '../../operations/audited.ts';
-import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Explanation } from '../../routing/explain-plan.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
 import { candidateDrainRow, drainBody, drainShape } from './candidate-drains.ts';
 import { candidateHealthShape } from './live-figures.ts';
 import { actorOf } from './operators.ts';
-
-/** What the rows of providers and candidates need. */
-export interface CandidatePageParts {
-  readonly reads: Database;
-  readonly database: Database;
-  readonly clock: Clock;
-  /** The use cases of the command line. */
-  readonly operations: OperatorService;
-  /** The one in effect. */
-  readonly config: () => Config;
-  readonly processes: {
-    /** Handles `/route` and `/route/health`, as for commands. */
-    readonly routeReports: ControlHandler;
-    /** Calls a candidate for a test; null when no process serves it. */
-    probe(model: string, candidate: string): Promise<readonly ProbeReport[] | null>;
-  };
-}
 
 const providerShape = z.strictObject({
   slug: z.string(),
@@ -76,11 +56,11 @@ const probeShape = z.strictObject({
  * Providers and candidates (A4): their health, a test with real calls, drains, and where a request
  * would go.
  */
-export function candidatePages(parts: CandidatePageParts) {
+export function candidatePages(parts: ConsoleContext) {
   return [listRow(parts), explainRow(parts), testRow(parts), candidateDrainRow(parts)];
 }
 
-function listRow({ config, clock, processes, reads }: CandidatePageParts) {
+function listRow({ config, clock, processes, reads }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/candidates',
@@ -130,7 +110,7 @@ function listRow({ config, clock, processes, reads }: CandidatePageParts) {
   });
 }
 
-function explainRow({ processes }: CandidatePageParts) {
+function explainRow({ processes }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/route',
@@ -190,7 +170,7 @@ function explainRow({ processes }: CandidatePageParts) {
   });
 }
 
-function testRow({ database, clock, processes }: CandidatePageParts) {
+function testRow({ database, clock, processes }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/candidates/test',

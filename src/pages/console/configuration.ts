@@ -1,32 +1,11 @@
 import { z } from 'zod';
-import { type DescribedConfig, type DescribedValue, valueOrigins } from '../../config/describe-config.ts';
+import { type DescribedValue, valueOrigins } from '../../config/describe-config.ts';
 import { recordAfter } from '../../operations/audited.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
+import type { ConsoleContext, RunningConfiguration } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
 import { actorOf } from './operators.ts';
-
-/** The configuration of this server, and its file. */
-export interface RunningConfiguration {
-  /** The configuration file; null: there is none, and the built-in configuration is in effect. */
-  readonly file: string | null;
-  /** What is in effect. */
-  readonly running: DescribedConfig;
-  /** The last reload since the start; null: there was none. `error` says why it changed nothing. */
-  readonly lastReload: { readonly atMs: number; readonly error: string | null } | null;
-  /** What the file on the disk says now. Throws when it cannot be read. */
-  onDisk(): DescribedConfig;
-  /** Reloads as SIGHUP does; resolves with why nothing was changed, or null. */
-  reload(): Promise<string | null>;
-}
-
-/** What the rows of the configuration need. */
-export interface ConfigurationPageParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly configuration: RunningConfiguration;
-}
 
 const maxValues = 20_000;
 const outcomeShape = z.strictObject({ at: instant, error: z.string().nullable() }).nullable();
@@ -42,7 +21,7 @@ const valueShape = z.strictObject({
 });
 
 /** The values in effect and where each comes from, the difference of the file, reload (A13). */
-export function configurationPages({ database, clock, configuration }: ConfigurationPageParts) {
+export function configurationPages({ database, clock, configuration }: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',

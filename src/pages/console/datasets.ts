@@ -1,23 +1,14 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { datasetNames } from '../../datasets/sync.ts';
 import { reportSync } from '../../datasets/sync-report.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
-import type { DatasetRun, DatasetRuns } from '../../operations/dataset-runs.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import type { DatasetRun } from '../../operations/dataset-runs.ts';
+import { isoOf } from '../../time/clock.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
 import { actorOf } from './operators.ts';
-
-/** What the rows of datasets need. */
-export interface DatasetPageParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  readonly datasets: Config['datasets'];
-  readonly datasetRuns: DatasetRuns;
-}
 
 const name = z.enum(datasetNames);
 const runShape = z
@@ -37,11 +28,11 @@ const runShape = z
   .nullable();
 
 /** The datasets and their source (A10). */
-export function datasetPages(parts: DatasetPageParts) {
+export function datasetPages(parts: ConsoleContext) {
   return [statePage(parts), syncPage(parts)];
 }
 
-function statePage({ reads, clock, datasets, datasetRuns }: DatasetPageParts) {
+function statePage({ reads, clock, datasets, datasetRuns }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/datasets',
@@ -102,7 +93,7 @@ function statePage({ reads, clock, datasets, datasetRuns }: DatasetPageParts) {
   });
 }
 
-function syncPage({ datasetRuns }: DatasetPageParts) {
+function syncPage({ datasetRuns }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/datasets/sync',

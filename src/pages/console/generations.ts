@@ -6,22 +6,16 @@ import { AppPreferences } from '../../generations/app-preferences-sql.ts';
 import { accountOfRequest, searchAllGenerations } from '../../generations/search-all-sql.ts';
 import { arrivalMs, lowestIdAt } from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
 import { parseGenerationId } from '../../wire/ids/generation-id.ts';
 import { generationOfRequest } from '../../wire/ids/request-id.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { listingBody, listingShape } from '../dashboard/generation-shape.ts';
 import { foundItems, foundText, uuidOf } from '../dashboard/generations.ts';
 import { listingFilterOf, listingQueryShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { instantText, pageOf } from '../shapes.ts';
-
-/** What the row of all requests needs. */
-export interface AllGenerationParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-}
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -41,7 +35,7 @@ const rowShape = z.strictObject({
 const asStated = new AppPreferences([]);
 
 /** The requests of all accounts, to which the figures of the service lead (A1). */
-export function allGenerationPages(parts: AllGenerationParts) {
+export function allGenerationPages(parts: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',
@@ -72,7 +66,7 @@ export function allGenerationPages(parts: AllGenerationParts) {
 
 type Filter = ReturnType<typeof listingFilterOf> & { readonly fromMs: number; readonly toMs: number };
 
-async function searched({ reads }: AllGenerationParts, filter: Filter, before: string, limit: number) {
+async function searched({ reads }: ConsoleContext, filter: Filter, before: string, limit: number) {
   // An id has the instant of the arrival, a record that of its beginning.
   const ids = { fromMs: filter.fromMs - arrivalMs, toMs: Number.parseInt(before.slice(0, 12), 16) + 1 };
   const { spans, nextMs } = await spansIn(reads, filter, ids, limit + 1);
@@ -112,7 +106,7 @@ function earlier(one: string, other: string): string {
 }
 
 /** A request of any account by the id of its generation or its own. */
-async function foundOf({ reads }: AllGenerationParts, text: string) {
+async function foundOf({ reads }: ConsoleContext, text: string) {
   const id = text.trim();
   const uuid = parseGenerationId(id) ?? generationOfRequest(id);
   const accountId = uuid === null ? null : await accountOfRequest(reads, uuid);

@@ -9,25 +9,15 @@ import { readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts'
 import { errorTypeOf, refuse, statusOf } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import { krwOfMicro } from '../../money/krw.ts';
-import type { OperatorService } from '../../operations/operator-service.ts';
-import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
 import { seoulDayAt } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageKey, pageKeyShape } from '../dashboard/key-shape.ts';
 import { pageRoute } from '../page-route.ts';
 import { pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
 import { spendDays } from './account-shape.ts';
 import { actorOf } from './operators.ts';
-
-/** What the rows of keys need. */
-export interface ConsoleKeyParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  /** The use cases of the command line. */
-  readonly operations: OperatorService;
-}
 
 const pageSize = 50;
 
@@ -52,7 +42,7 @@ const foundShape = pageKeyShape.extend({
 });
 
 /** Keys of all accounts: find, suspend, lift, and why one is refused (A3). */
-export function consoleKeyPages(parts: ConsoleKeyParts) {
+export function consoleKeyPages(parts: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',
@@ -131,7 +121,7 @@ function refusalsOf(state: KeyState): z.input<typeof foundShape>['refusals'] {
     });
 }
 
-async function one(parts: ConsoleKeyParts, hash: KeyHash): Promise<z.input<typeof foundShape>> {
+async function one(parts: ConsoleContext, hash: KeyHash): Promise<z.input<typeof foundShape>> {
   const search: KeySearch = { hash, text: null, accountId: null };
   const [item] = await shown(parts, await searchKeys(parts.reads, search, { beforeId: null, limit: 1 }));
   if (item === undefined) throw noSuchKey();
@@ -139,7 +129,7 @@ async function one(parts: ConsoleKeyParts, hash: KeyHash): Promise<z.input<typeo
 }
 
 async function shown(
-  { reads, clock }: ConsoleKeyParts,
+  { reads, clock }: ConsoleContext,
   keys: readonly FoundKey[],
 ): Promise<z.input<typeof foundShape>[]> {
   const nowMs = clock.now();

@@ -3,23 +3,15 @@ import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
 import { accountsExist } from '../../ledger/month-lines-sql.ts';
-import type { LedgerVerification, VerificationRun } from '../../operations/ledger-verification.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import type { VerificationRun } from '../../operations/ledger-verification.ts';
+import { isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, month } from '../shapes.ts';
 import { noSuchAccount } from './account-shape.ts';
 import { monthCsv } from './ledger-csv.ts';
 import { actorOf } from './operators.ts';
-
-/** What the rows of the ledger need. */
-export interface ConsoleLedgerParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  readonly identity: Identity;
-  readonly verification: LedgerVerification;
-}
 
 const differenceShape = z.strictObject({
   check: z.string(),
@@ -54,7 +46,7 @@ const pastShape = z
   .nullable();
 
 /** The ledger (A11): their verification, an export for the accountant, the last backup. */
-export function consoleLedgerPages({ reads, clock, identity, verification }: ConsoleLedgerParts) {
+export function consoleLedgerPages({ reads, clock, identity, verification }: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',

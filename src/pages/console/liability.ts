@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import {
   creditAges,
@@ -8,19 +7,11 @@ import {
   readIssuedMonths,
   readLiability,
 } from '../../ledger/liability-sql.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro, month, pageOf } from '../shapes.ts';
-
-/** What the row of the liability needs. */
-export interface LiabilityParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  /** The thresholds of the configuration. */
-  readonly liability: Config['liability'];
-}
 
 const yearMs = 365 * 86_400_000;
 const lotsOfPage = 500;
@@ -31,11 +22,11 @@ const splitShape = z.strictObject({
 const expirySteps = [1, 7, 30] as const;
 
 /** What customers have not spent yet, beside the thresholds of the law (A9). */
-export function liabilityPages(parts: LiabilityParts) {
+export function liabilityPages(parts: ConsoleContext) {
   return [summaryPage(parts), expiringPage(parts)];
 }
 
-function summaryPage({ reads, clock, liability }: LiabilityParts) {
+function summaryPage({ reads, clock, liability }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/liability',
@@ -88,7 +79,7 @@ function summaryPage({ reads, clock, liability }: LiabilityParts) {
   });
 }
 
-function expiringPage({ reads, clock }: LiabilityParts) {
+function expiringPage({ reads, clock }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/liability/expiring',

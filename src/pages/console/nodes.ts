@@ -1,17 +1,12 @@
 import { z } from 'zod';
 import { isLive, listNodes } from '../../nodes/nodes-sql.ts';
-import type { Database } from '../../store/database.ts';
 import { isoOf } from '../../time/clock.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
 
-/** What the row of the nodes needs. */
-export interface NodePageParts {
-  readonly reads: Database;
-}
-
 /** `GET /console/api/nodes` (A1): who serves from this database. */
-export function nodePages({ reads }: NodePageParts) {
+export function nodePages({ reads }: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',

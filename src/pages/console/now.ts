@@ -1,32 +1,14 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { usageBySource } from '../../generations/analytics/usage-sql.ts';
-import type { Slots } from '../../slots/contract.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { periodAt } from '../../time/period.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro } from '../shapes.ts';
 import { latestOf, SharedPolls } from '../shared-polls.ts';
-import type { WatchEvent, Watchers } from '../watchers.ts';
-import type { FiguresOfProcess } from './live-figures.ts';
+import type { WatchEvent } from '../watchers.ts';
 import { marginOf } from './margin.ts';
 import { nowBody, nowShape } from './now-body.ts';
-
-/** What the rows of the page Now need. */
-export interface NowPageParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  readonly watchers: Watchers;
-  /** The one in effect. */
-  readonly config: () => Config;
-  readonly slots: Pick<Slots, 'statuses'>;
-  /** The processes of this server. */
-  readonly processes: {
-    readonly size: number;
-    figures(): Promise<readonly FiguresOfProcess[]>;
-  };
-}
 
 const figuresEveryMs = 1_000;
 const moneyEveryMs = 10_000;
@@ -47,7 +29,7 @@ const moneyShape = z.strictObject({
 const eventShape = z.union([nowShape, moneyShape]);
 
 /** The page Now (A1): what this server does at the moment, and the money of all nodes today. */
-export function nowPages(parts: NowPageParts) {
+export function nowPages(parts: ConsoleContext) {
   const figures = new SharedPolls<WatchEvent>(parts.clock, figuresEveryMs);
   const money = new SharedPolls<WatchEvent>(parts.clock, moneyEveryMs);
   return [
@@ -99,12 +81,12 @@ export function nowPages(parts: NowPageParts) {
   ];
 }
 
-async function readNow({ processes, slots, clock }: NowPageParts): Promise<z.input<typeof nowShape>> {
+async function readNow({ processes, slots, clock }: ConsoleContext): Promise<z.input<typeof nowShape>> {
   const figures = await processes.figures();
   return nowBody(figures, { size: processes.size, slots: slots.statuses(), nowMs: clock.now() });
 }
 
-async function readMoney({ reads, clock, config }: NowPageParts): Promise<z.input<typeof moneyShape>> {
+async function readMoney({ reads, clock, config }: ConsoleContext): Promise<z.input<typeof moneyShape>> {
   const nowMs = clock.now();
   const { startMs, endMs } = periodAt('daily', nowMs);
   const usage = await usageBySource(reads, { accountId: null, fromMs: startMs, toMs: endMs });

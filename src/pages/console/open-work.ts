@@ -1,22 +1,10 @@
 import { readAccountsById } from '../../accounts/accounts.ts';
-import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
-import { accountsOf, openWorkBody, openWorkShape, type WorkOfProcess } from './open-work-body.ts';
-
-/** What the row of the work in hand needs. */
-export interface OpenWorkPageParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  /** The processes of this server. */
-  readonly processes: {
-    readonly size: number;
-    openWork(): Promise<readonly WorkOfProcess[]>;
-  };
-}
+import { accountsOf, openWorkBody, openWorkShape } from './open-work-body.ts';
 
 /** The rows behind the live figures of the page Now (A1). */
-export function openWorkPages({ reads, clock, processes }: OpenWorkPageParts) {
+export function openWorkPages({ reads, clock, processes }: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',

@@ -12,16 +12,12 @@ import type { OperatorFault } from '../../identity/operators.ts';
 import type { Operator } from '../../identity/operators-sql.ts';
 import { linkPath } from '../../identity/page-links.ts';
 import { isoOf } from '../../time/clock.ts';
+import type { ConsoleContext } from '../context.ts';
 import { emailText } from '../identity-shapes.ts';
 import { pageRoute } from '../page-route.ts';
 import { type OperatorSession, roles } from '../page-session.ts';
 import { instant, sentOnceShape } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
-
-/** What the rows of operators and of the owners of accounts need. */
-export interface OperatorPageParts {
-  readonly identity: Identity;
-}
 
 const operatorShape = z.strictObject({
   id: z.string(),
@@ -45,11 +41,11 @@ export function actorOf({ operatorId, name, role }: OperatorSession): Actor {
 }
 
 /** Operators, their roles and links (admin). */
-export function operatorPages(parts: OperatorPageParts) {
+export function operatorPages(parts: ConsoleContext) {
   return [listPage(parts), addPage(parts), rolePage(parts), removePage(parts), linkPage(parts)];
 }
 
-function listPage({ identity }: OperatorPageParts) {
+function listPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/operators',
@@ -61,7 +57,7 @@ function listPage({ identity }: OperatorPageParts) {
   });
 }
 
-function addPage({ identity }: OperatorPageParts) {
+function addPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators',
@@ -85,7 +81,7 @@ function addPage({ identity }: OperatorPageParts) {
   });
 }
 
-function rolePage({ identity }: OperatorPageParts) {
+function rolePage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/console/api/operators/{id}',
@@ -104,7 +100,7 @@ function rolePage({ identity }: OperatorPageParts) {
   });
 }
 
-function removePage({ identity }: OperatorPageParts) {
+function removePage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/console/api/operators/{id}',
@@ -121,7 +117,7 @@ function removePage({ identity }: OperatorPageParts) {
   });
 }
 
-function linkPage({ identity }: OperatorPageParts) {
+function linkPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators/{id}/link',
@@ -139,11 +135,11 @@ function linkPage({ identity }: OperatorPageParts) {
 }
 
 /** The owner of an account: shown, invited, replaced by another person (A2). */
-export function accountOwnerPages(parts: OperatorPageParts) {
+export function accountOwnerPages(parts: ConsoleContext) {
   return [ownerPage(parts), ...ownerLinkPages(parts)];
 }
 
-function ownerPage({ identity }: OperatorPageParts) {
+function ownerPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/accounts/{id}/owner',
@@ -179,7 +175,7 @@ function ownerPage({ identity }: OperatorPageParts) {
   });
 }
 
-function ownerLinkPages({ identity }: OperatorPageParts) {
+function ownerLinkPages({ identity }: ConsoleContext) {
   return [
     pageRoute({
       method: 'POST',

@@ -6,21 +6,13 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import { type CatalogueReview, marginAt } from '../../operations/catalogue-review.ts';
-import type { OperatorService } from '../../operations/operator-service.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { ratesBody, ratesShape } from '../rates.ts';
 import { instant, pageOf } from '../shapes.ts';
 import { actorOf } from './operators.ts';
-
-/** What the rows of prices need. */
-export interface PricePageParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  readonly operations: OperatorService;
-}
 
 const historySize = 200;
 const decimal = z.string().describe('An exact decimal number');
@@ -75,11 +67,11 @@ const fileShape = z.strictObject({
 const editionShape = z.strictObject({ id: z.int(), published_at: instant }).nullable();
 
 /** Published and pending prices (A5), and the exchange rate with its effect on them (A7). */
-export function pricePages(parts: PricePageParts) {
+export function pricePages(parts: ConsoleContext) {
   return [pricesPage(parts), historyPage(parts), publishPage(parts), exchangePage(parts)];
 }
 
-function pricesPage({ clock, operations }: PricePageParts) {
+function pricesPage({ clock, operations }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/prices',
@@ -119,7 +111,7 @@ function pricesPage({ clock, operations }: PricePageParts) {
   });
 }
 
-function historyPage({ reads }: PricePageParts) {
+function historyPage({ reads }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/prices/history',
@@ -139,7 +131,7 @@ function historyPage({ reads }: PricePageParts) {
   });
 }
 
-function publishPage({ operations }: PricePageParts) {
+function publishPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/prices/publish',
@@ -178,7 +170,7 @@ function publishPage({ operations }: PricePageParts) {
   });
 }
 
-function exchangePage({ reads, clock, operations }: PricePageParts) {
+function exchangePage({ reads, clock, operations }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/exchange',

@@ -3,21 +3,14 @@ import { readAccountsById } from '../../accounts/accounts.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import { readQuarantine } from '../../ledger/quarantine.ts';
-import type { OperatorService } from '../../operations/operator-service.ts';
-import type { Database } from '../../store/database.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type GenerationUuid, generationIdOf, parseGenerationId } from '../../wire/ids/generation-id.ts';
+import type { ConsoleContext } from '../context.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro, pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
 import { actorOf } from './operators.ts';
-
-/** What the rows of the quarantine need. */
-export interface QuarantinePageParts {
-  readonly reads: Database;
-  readonly operations: OperatorService;
-}
 
 const pageSize = 100;
 
@@ -25,11 +18,11 @@ const pageSize = 100;
  * The settlements that the database rejected (A1, A11), with the decisions that `naru ledger retry`
  * and `write-off` make.
  */
-export function quarantinePages(parts: QuarantinePageParts) {
+export function quarantinePages(parts: ConsoleContext) {
   return [listPage(parts), ...decisionPages(parts)];
 }
 
-function listPage({ reads }: QuarantinePageParts) {
+function listPage({ reads }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/quarantine',
@@ -77,7 +70,7 @@ function listPage({ reads }: QuarantinePageParts) {
   });
 }
 
-function decisionPages({ operations }: QuarantinePageParts) {
+function decisionPages({ operations }: ConsoleContext) {
   return [
     pageRoute({
       method: 'POST',

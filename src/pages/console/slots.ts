@@ -1,34 +1,16 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
-import type { Log } from '../../log/log.ts';
 import { slotOperations } from '../../operations/slot-operations.ts';
-import type { Slots } from '../../slots/contract.ts';
 import { readLog, startLogs } from '../../slots/read-log.ts';
-import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import type { OperatorSession } from '../page-session.ts';
 import { latestOf, SharedPolls } from '../shared-polls.ts';
-import type { WatchEvent, Watchers } from '../watchers.ts';
+import type { WatchEvent } from '../watchers.ts';
 import { actorOf } from './operators.ts';
 import { slotBody, slotShape, slotsBody, slotsShape } from './slot-shape.ts';
-
-/** What the rows of slots need. */
-export interface SlotPageParts {
-  /** For the audit log. */
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly watchers: Watchers;
-  /** The one in effect. */
-  readonly config: () => Config;
-  readonly slots: Pick<Slots, 'statuses' | 'status' | 'start' | 'stop' | 'pin' | 'usedGpuMb'>;
-  /** Where the logs of the engines are. */
-  readonly dataDir: string;
-}
 
 const everyMs = 1_000;
 const memoryEveryMs = 5_000;
@@ -38,11 +20,11 @@ const reason = z.string().trim().min(1).max(2_000);
 /**
  * The slots of this server (A6): what they do, the output of their engines, start, stop and pin.
  */
-export function slotPages(parts: SlotPageParts) {
+export function slotPages(parts: ConsoleContext) {
   return [...slotReads(parts), ...slotActs(parts)];
 }
 
-function slotReads(parts: SlotPageParts) {
+function slotReads(parts: ConsoleContext) {
   const { watchers, clock, dataDir } = parts;
   const polls = new SharedPolls<WatchEvent>(clock, everyMs);
   const usedGpuMb = usedMemory(parts);
@@ -97,7 +79,7 @@ function slotReads(parts: SlotPageParts) {
   ];
 }
 
-function slotActs(parts: SlotPageParts) {
+function slotActs(parts: ConsoleContext) {
   const of = (session: OperatorSession, name: string) => {
     assertSlot(parts, name);
     return slotOperations({ ...parts, actor: actorOf(session) });
@@ -162,7 +144,7 @@ function slotActs(parts: SlotPageParts) {
 }
 
 /** The memory in use of a GPU, read at most every few seconds: it takes a process of its own. */
-function usedMemory({ slots, clock }: SlotPageParts): (gpu: string) => Promise<number | null> {
+function usedMemory({ slots, clock }: ConsoleContext): (gpu: string) => Promise<number | null> {
   const latest = new Map<string, { readonly readMs: number; readonly used: Promise<number | null> }>();
   return (gpu) => {
     const nowMs = clock.monotonic();
@@ -174,6 +156,6 @@ function usedMemory({ slots, clock }: SlotPageParts): (gpu: string) => Promise<n
   };
 }
 
-function assertSlot({ slots }: SlotPageParts, name: string): void {
+function assertSlot({ slots }: ConsoleContext, name: string): void {
   if (!slots.statuses().some((slot) => slot.name === name)) throw refuse('not_found', messages.noSuchSlot());
 }

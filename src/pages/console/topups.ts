@@ -6,9 +6,9 @@ import { readTopups } from '../../ledger/topup-requests.ts';
 import type { TopupRequest } from '../../ledger/topup-requests-sql.ts';
 import { krwToDecimal } from '../../money/krw.ts';
 import type { AboveLimit } from '../../operations/credit-limit.ts';
-import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { micro, pageOf } from '../shapes.ts';
 import {
@@ -22,20 +22,13 @@ import {
 } from '../topup-rows.ts';
 import { actorOf } from './operators.ts';
 
-/** What the rows of top-ups need. */
-export interface ConsoleTopupParts {
-  readonly reads: Database;
-  /** The use cases of the command line. */
-  readonly operations: OperatorService;
-}
-
 const listedShape = topupShape.extend({
   account_name: z.string(),
   balance_micro: micro.describe('The current balance of the account'),
 });
 
 /** Top-ups of all accounts (A8): confirm with one ledger entry, or reject with a reason. */
-export function consoleTopupPages({ reads, operations }: ConsoleTopupParts) {
+export function consoleTopupPages({ reads, operations }: ConsoleContext) {
   return [
     pageRoute({
       method: 'GET',

@@ -1,21 +1,10 @@
 import { z } from 'zod';
-import type { AccountCache } from '../../accounts/account-cache.ts';
 import { readAccount } from '../../accounts/accounts.ts';
 import { accountStandings, standingOfAccount } from '../../accounts/search-sql.ts';
-import type { Krw } from '../../money/krw.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
+import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro } from '../shapes.ts';
-
-/** What the account's row needs. */
-export interface AccountPageParts {
-  readonly reads: Database;
-  readonly accounts: AccountCache;
-  readonly clock: Clock;
-  /** The current debt floor, positive. */
-  readonly debtFloor: () => Krw;
-}
 
 const accountShape = z.strictObject({
   id: z.int(),
@@ -40,7 +29,7 @@ const accountShape = z.strictObject({
  * `GET /dashboard/api/account`: the money of the account, as `GET /credits` states it at the same
  * instant.
  */
-export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageParts) {
+export function accountPages({ reads, accounts, clock, debtFloor }: DashboardContext) {
   return [
     pageRoute({
       method: 'GET',

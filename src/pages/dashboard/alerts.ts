@@ -1,18 +1,11 @@
 import { z } from 'zod';
 import { type Alerts, readAlerts, setAlerts } from '../../accounts/alerts-sql.ts';
 import { requirements } from '../../errors/messages.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { must } from '../../wire/parse-with.ts';
+import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { creditText, instant, micro } from '../shapes.ts';
-
-/** What the rows of alerts need. */
-export interface AlertPageParts {
-  readonly reads: Database;
-  readonly database: Database;
-  readonly clock: Clock;
-}
 
 const maxDays = 365;
 const days = must(requirements.integer(1, maxDays));
@@ -26,7 +19,7 @@ const alertsShape = z.strictObject({
 });
 
 /** From when the pages of the account warn of its balance (U7, U12). */
-export function alertPages({ reads, database, clock }: AlertPageParts) {
+export function alertPages({ reads, database, clock }: DashboardContext) {
   return [
     pageRoute({
       method: 'GET',

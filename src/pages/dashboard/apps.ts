@@ -14,20 +14,14 @@ import {
 import { appName, recognitionOf } from '../../generations/apps.ts';
 import { anyListing, searchGenerations } from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { isoDay, seoulDayAt } from '../../time/period.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { reading } from '../../wire/parse-with.ts';
+import type { DashboardContext, PageContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant } from '../shapes.ts';
 import { usageQueryOf, usageQueryShape, usageSumsBody, usageSumsShape } from '../usage-query.ts';
-
-/** What the rows of apps need. */
-export interface AppPageParts {
-  readonly reads: Database;
-  readonly database: Database;
-  readonly clock: Clock;
-}
 
 const maxAppName = 100;
 const appRef = z.strictObject({ id: z.int(), name: z.string() });
@@ -78,12 +72,12 @@ const changeShape = z.object({
  * The apps of the account (U4). What an owner renames, merges or hides changes what its own pages
  * show: no record, no sum, no other account and no ranking.
  */
-export function appPages(parts: AppPageParts) {
+export function appPages(parts: DashboardContext) {
   return [...appReadPages(parts), changePage(parts)];
 }
 
 /** The reads of the apps, also for operators (A2). */
-export function appReadPages(parts: Pick<AppPageParts, 'reads' | 'clock'>) {
+export function appReadPages(parts: Pick<PageContext, 'reads' | 'clock'>) {
   const { reads, clock } = parts;
   return [
     pageRoute({
@@ -124,7 +118,7 @@ export function appReadPages(parts: Pick<AppPageParts, 'reads' | 'clock'>) {
   ];
 }
 
-function changePage(parts: AppPageParts) {
+function changePage(parts: DashboardContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/dashboard/api/apps/{id}',
@@ -178,7 +172,7 @@ interface SeenApps {
 
 /** The last days of requests since the first app was seen. */
 function readLastDays(
-  { reads, clock }: Pick<AppPageParts, 'reads' | 'clock'>,
+  { reads, clock }: Pick<PageContext, 'reads' | 'clock'>,
   accountId: number,
   apps: readonly OwnedApp[],
 ): Promise<SeenApps['lastDays']> {
@@ -231,7 +225,7 @@ function appBody(app: OwnedApp, { apps, lastDays }: SeenApps): z.input<typeof de
 }
 
 async function detailOf(
-  parts: Pick<AppPageParts, 'reads' | 'clock'>,
+  parts: Pick<PageContext, 'reads' | 'clock'>,
   accountId: number,
   wantedId: number,
 ): Promise<z.input<typeof detailShape>> {

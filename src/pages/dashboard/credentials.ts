@@ -7,16 +7,13 @@ import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { Passkey } from '../../identity/passkeys-sql.ts';
 import { isoOf } from '../../time/clock.ts';
+import type { DashboardContext } from '../context.ts';
 import { passkeySiteOf } from '../external-sign-in-rows.ts';
 import { challengeShape, passwordText, registrationShape, tokenText } from '../identity-shapes.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, sentOnceShape } from '../shapes.ts';
 import { attemptRefusal, redeemRefusal } from '../sign-in-outcome.ts';
-import type { SignInPageParts } from '../sign-in-rows.ts';
 import { confirmation, confirmedOwner, ownerOf } from './confirm.ts';
-
-/** What the rows of credentials need. */
-export type CredentialPageParts = Pick<SignInPageParts, 'identity' | 'publicOrigin'>;
 
 const doneShape = z.strictObject({ done: z.literal(true) });
 const passkeyShape = z.strictObject({
@@ -30,7 +27,7 @@ const done = { done: true } as const;
 /**
  * Password, passkeys and TOTP of the owner (U12). A change needs a recent session or the password.
  */
-export function credentialPages(parts: CredentialPageParts) {
+export function credentialPages(parts: DashboardContext) {
   return [...passwordPages(parts.identity), ...passkeyPages(parts), ...totpPages(parts.identity)];
 }
 
@@ -57,7 +54,7 @@ function passwordPages(identity: Identity) {
   ];
 }
 
-function passkeyPages(parts: CredentialPageParts) {
+function passkeyPages(parts: DashboardContext) {
   return [
     listPasskeysPage(parts),
     passkeyOptionsPage(parts),
@@ -66,7 +63,7 @@ function passkeyPages(parts: CredentialPageParts) {
   ];
 }
 
-function listPasskeysPage({ identity }: CredentialPageParts) {
+function listPasskeysPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/passkeys',
@@ -80,7 +77,7 @@ function listPasskeysPage({ identity }: CredentialPageParts) {
   });
 }
 
-function passkeyOptionsPage(parts: CredentialPageParts) {
+function passkeyOptionsPage(parts: DashboardContext) {
   const { identity } = parts;
   return pageRoute({
     method: 'POST',
@@ -99,7 +96,7 @@ function passkeyOptionsPage(parts: CredentialPageParts) {
   });
 }
 
-function addPasskeyPage(parts: CredentialPageParts) {
+function addPasskeyPage(parts: DashboardContext) {
   const { identity } = parts;
   return pageRoute({
     method: 'POST',
@@ -120,7 +117,7 @@ function addPasskeyPage(parts: CredentialPageParts) {
   });
 }
 
-function removePasskeyPage({ identity }: CredentialPageParts) {
+function removePasskeyPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/dashboard/api/passkeys/{id}',

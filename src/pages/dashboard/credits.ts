@@ -3,20 +3,12 @@ import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { listDayBalances } from '../../ledger/lines-sql.ts';
 import { spend } from '../../ledger/lots.ts';
 import { type GrantedLot, listOpenLots } from '../../ledger/lots-sql.ts';
-import type { Database } from '../../store/database.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { isoDay, seoulDayAt } from '../../time/period.ts';
+import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant, micro } from '../shapes.ts';
 import { spanOf, usageQueryShape } from '../usage-query.ts';
-
-/** What the rows of credits need. */
-export interface CreditPageParts {
-  readonly reads: Database;
-  /** The balance of an account in micro-won; zero when there is no account. */
-  readonly balanceOf: (accountId: number) => Promise<bigint>;
-  readonly clock: Clock;
-}
 
 /** More than an account has: a lot is a top-up, a bonus, a refund or an adjustment. */
 const maxLots = 5_000;
@@ -32,12 +24,14 @@ const lotShape = z.strictObject({
   expires_at: instant.nullable().describe('Null: never'),
 });
 
+type CreditReads = Pick<DashboardContext, 'reads' | 'clock' | 'balanceOf'>;
+
 /** The lots of credit and the balance over time (U7). */
-export function creditPages(parts: CreditPageParts) {
+export function creditPages(parts: CreditReads) {
   return [lotsRow(parts), balanceRow(parts)];
 }
 
-function lotsRow({ reads, balanceOf }: CreditPageParts) {
+function lotsRow({ reads, balanceOf }: CreditReads) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/lots',
@@ -100,7 +94,7 @@ function lotBody(lot: GrantedLot): z.input<typeof lotShape> {
   };
 }
 
-function balanceRow({ reads, balanceOf, clock }: CreditPageParts) {
+function balanceRow({ reads, balanceOf, clock }: CreditReads) {
   const { range, from, to } = usageQueryShape;
   return pageRoute({
     method: 'GET',

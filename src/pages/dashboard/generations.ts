@@ -7,24 +7,17 @@ import { readAppPreferences } from '../../generations/app-preferences-sql.ts';
 import { readGeneration, readRefusal } from '../../generations/generations.ts';
 import { type GenerationFilter, searchGenerations } from '../../generations/search-sql.ts';
 import { refundedOf } from '../../ledger/ledger-sql.ts';
-import type { Settlements } from '../../ledger/settlements.ts';
 import type { Database } from '../../store/database.ts';
 import type { GenerationRow } from '../../store/generation-row.ts';
 import { type GenerationUuid, parseGenerationId } from '../../wire/ids/generation-id.ts';
 import { generationOfRequest } from '../../wire/ids/request-id.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import type { DashboardContext } from '../context.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { listingFilterOf, listingQueryShape, ownListingQueryShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { instantText, pageOf } from '../shapes.ts';
 import { detailBody, detailShape, listingBody, listingShape } from './generation-shape.ts';
-
-/** What the rows of requests need. */
-export interface GenerationPageParts {
-  readonly reads: Database;
-  /** Settled here, and not in the database yet. */
-  readonly settlements: Pick<Settlements, 'find'>;
-}
 
 const pageSize = 100;
 /** An ID to be found. */
@@ -35,8 +28,10 @@ export const foundText = z
   .optional()
   .describe('The ID of a generation or of a request');
 
+type RecordReads = Pick<DashboardContext, 'reads' | 'settlements'>;
+
 /** The requests of the account: a list with filters (U3), and one in full (U3d). */
-export function generationPages(parts: GenerationPageParts) {
+export function generationPages(parts: RecordReads) {
   return [
     pageRoute({
       method: 'GET',
@@ -99,7 +94,7 @@ export function uuidOf([uuid]: readonly unknown[]): string | null {
  * A record of this account by the id of its generation, or of a request, also one that was refused.
  */
 async function findRow(
-  { reads, settlements }: GenerationPageParts,
+  { reads, settlements }: RecordReads,
   accountId: number,
   id: string,
 ): Promise<GenerationRow | null> {
@@ -114,7 +109,7 @@ async function findRow(
 }
 
 /** The request of an account with this id, in a list. */
-export async function foundItems(parts: GenerationPageParts, accountId: number, id: string) {
+export async function foundItems(parts: RecordReads, accountId: number, id: string) {
   const row = await findRow(parts, accountId, id.trim());
   return row === null ? [] : [(await bodyOf(parts.reads, row)).listing];
 }

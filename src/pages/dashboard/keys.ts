@@ -1,31 +1,18 @@
 import { z } from 'zod';
-import type { AccountCache } from '../../accounts/account-cache.ts';
 import { type KeyHash, parseKeyHash } from '../../accounts/api-key.ts';
-import type { KeyService, KeyWithSpend } from '../../accounts/key-service.ts';
+import type { KeyWithSpend } from '../../accounts/key-service.ts';
 import { readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages, requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
-import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
 import { limitResets, seoulDayAt } from '../../time/period.ts';
 import { must } from '../../wire/parse-with.ts';
 import { requestedExpiry, visibleName } from '../../wire/shapes/keys.ts';
 import { booleanText, integerText } from '../../wire/shapes/query.ts';
+import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { microText, pageOf, sentOnceShape } from '../shapes.ts';
 import { pageKey, pageKeyShape } from './key-shape.ts';
-
-/** What the rows of keys need. */
-export interface KeyPageParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  readonly accounts: AccountCache;
-  /** The use cases of `/api/v1/keys`, for changes. */
-  readonly keyService: KeyService;
-  /** The same on the pool of the pages, for reads. */
-  readonly keyReader: Pick<KeyService, 'page' | 'read'>;
-}
 
 /** Most accounts have all their keys in one page: the pages order them in the browser. */
 const pageSize = 500;
@@ -43,7 +30,7 @@ const createdShape = z.strictObject({
 const sentOnce = { members: ['key'], message: pageMessages.keySentOnce } as const;
 
 /** The keys of the account (U5) and its management keys (U6): the use cases of `/api/v1/keys`. */
-export function keyPages(parts: KeyPageParts) {
+export function keyPages(parts: DashboardContext) {
   return [
     listPage(parts),
     readPage(parts),
@@ -54,7 +41,7 @@ export function keyPages(parts: KeyPageParts) {
   ];
 }
 
-function listPage(parts: KeyPageParts) {
+function listPage(parts: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/keys',
@@ -73,7 +60,7 @@ function listPage(parts: KeyPageParts) {
   });
 }
 
-function readPage(parts: KeyPageParts) {
+function readPage(parts: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/keys/{hash}',
@@ -86,7 +73,7 @@ function readPage(parts: KeyPageParts) {
   });
 }
 
-function createPage(parts: KeyPageParts) {
+function createPage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/keys',
@@ -116,7 +103,7 @@ function createPage(parts: KeyPageParts) {
   });
 }
 
-function changePage(parts: KeyPageParts) {
+function changePage(parts: DashboardContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/dashboard/api/keys/{hash}',
@@ -143,7 +130,7 @@ function changePage(parts: KeyPageParts) {
   });
 }
 
-function rotatePage(parts: KeyPageParts) {
+function rotatePage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/keys/{hash}/rotate',
@@ -162,7 +149,7 @@ function rotatePage(parts: KeyPageParts) {
   });
 }
 
-function revokePage(parts: KeyPageParts) {
+function revokePage(parts: DashboardContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/dashboard/api/keys/{hash}',
@@ -192,7 +179,7 @@ function noSuchKey(): Error {
 }
 
 async function oneOf(
-  parts: KeyPageParts,
+  parts: DashboardContext,
   accountId: number,
   key: KeyWithSpend | null,
 ): Promise<z.input<typeof pageKeyShape>> {
@@ -202,7 +189,7 @@ async function oneOf(
 }
 
 async function shown(
-  { reads, clock, accounts }: KeyPageParts,
+  { reads, clock, accounts }: DashboardContext,
   accountId: number,
   keys: readonly KeyWithSpend[],
 ): Promise<z.input<typeof pageKeyShape>[]> {

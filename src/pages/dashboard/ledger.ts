@@ -2,19 +2,14 @@ import { z } from 'zod';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { type LedgerLine, type LineFilter, type LinePlace, listLines } from '../../ledger/lines-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
-import type { Database } from '../../store/database.ts';
 import { isoOf, parseInstant } from '../../time/clock.ts';
 import { monthOf, seoulIsoOf } from '../../time/period.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
+import type { PageContext } from '../context.ts';
 import { csvStream, rowsInReads } from '../csv.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant, micro, month, pageOf } from '../shapes.ts';
-
-/** What the rows of transactions need. */
-export interface LedgerPageParts {
-  readonly reads: Database;
-}
 
 const pageSize = 100;
 
@@ -32,7 +27,7 @@ const lineShape = z.strictObject({
 const filters = { month: month.optional(), kind: z.enum(entryKinds).optional() };
 
 /** The transactions of the account (U8): its ledger entries, and its usage by day. */
-export function ledgerPages({ reads }: LedgerPageParts) {
+export function ledgerPages({ reads }: PageContext) {
   return [
     pageRoute({
       method: 'GET',

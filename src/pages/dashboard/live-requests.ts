@@ -7,19 +7,12 @@ import {
   recentGenerationIds,
 } from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { DashboardContext } from '../context.ts';
 import { listingFilterOf, listingQueryShape, ownListingQueryShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { type Poll, SharedPolls } from '../shared-polls.ts';
-import type { WatchEvent, Watchers } from '../watchers.ts';
+import type { WatchEvent } from '../watchers.ts';
 import { listingBody, listingShape } from './generation-shape.ts';
-
-/** What following requests needs. */
-export interface LiveRequestParts {
-  readonly reads: Database;
-  readonly clock: Clock;
-  readonly watchers: Watchers;
-}
 
 const lookEveryMs = 1_000;
 /** A request is followed when it ends at most this long after it began. */
@@ -36,7 +29,7 @@ const maxKnown = 500;
  * `GET /dashboard/api/generations/live` (U3): each request when its record is stored, by whichever
  * node.
  */
-export function liveRequestPages(parts: LiveRequestParts) {
+export function liveRequestPages(parts: DashboardContext) {
   const polls = new SharedPolls<Followed>(parts.clock, lookEveryMs);
   return [
     pageRoute({
@@ -76,7 +69,7 @@ interface Followed {
 }
 
 /** The records of an account as they are stored, for all its watchers. */
-function recordsOf({ reads, clock }: LiveRequestParts, accountId: number): Poll<Followed> {
+function recordsOf({ reads, clock }: DashboardContext, accountId: number): Poll<Followed> {
   /** The ids that were read before; null at first. */
   let known: ReadonlySet<string> | null = null;
   let recent: readonly Followed[] = [];

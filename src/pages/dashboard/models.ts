@@ -1,32 +1,17 @@
 import { z } from 'zod';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
-import type { Candidate, DrainView, Model } from '../../catalogue/model.ts';
+import type { Candidate, Model } from '../../catalogue/model.ts';
 import { publicProviders } from '../../catalogue/public-providers.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
-import { type Clock, isoOf } from '../../time/clock.ts';
-import { type HealthView, halfAnHourMs, oneDayMs } from '../../upstreams/health-status.ts';
+import { isoOf } from '../../time/clock.ts';
+import { halfAnHourMs, oneDayMs } from '../../upstreams/health-status.ts';
 import { decodedSegment } from '../../wire/path-segment.ts';
+import type { DashboardContext } from '../context.ts';
 import { PageReply } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';
-import type { PublicReads } from '../public-reads.ts';
 import { ratesBody, ratesShape } from '../rates.ts';
 import { instant } from '../shapes.ts';
 import type { SlotReading } from './slot-reading.ts';
-
-/** What the rows of models need. */
-export interface ModelPageParts {
-  readonly catalogue: () => Catalogue;
-  readonly health: HealthView;
-  /** Which candidates the operator drained, as this process knows it. */
-  readonly drains: DrainView;
-  /** The slots of this machine; null: the process that has them has not responded yet. */
-  readonly slots: () => Promise<SlotReading | null>;
-  readonly clock: Clock;
-  /** The configured providers and slots. */
-  readonly providers: () => Parameters<typeof publicProviders>[0];
-  readonly publicReads: PublicReads;
-}
 
 const address = z.string().nullable();
 const providerShape = z.strictObject({
@@ -90,7 +75,7 @@ const listedMs = 5_000;
 /**
  * The catalogue (U9), from memory: with the states of slots for owners, without them for everybody.
  */
-export function modelPages(parts: ModelPageParts) {
+export function modelPages(parts: DashboardContext) {
   return [
     pageRoute({
       method: 'GET',
@@ -146,7 +131,7 @@ export function modelPages(parts: ModelPageParts) {
 }
 
 /** The list as bytes, checked once for all that read them. */
-function listOf(parts: ModelPageParts): Buffer {
+function listOf(parts: DashboardContext): Buffer {
   const list: z.input<typeof publicListShape> = {
     items: parts.catalogue().models.map((model) => publicModelBody(model, parts)),
     as_of: isoOf(parts.clock.now()),
@@ -154,7 +139,7 @@ function listOf(parts: ModelPageParts): Buffer {
   return Buffer.from(JSON.stringify(publicListShape.parse(list)));
 }
 
-function providersBody(parts: ModelPageParts): z.input<typeof providerShape>[] {
+function providersBody(parts: DashboardContext): z.input<typeof providerShape>[] {
   const { models } = parts.catalogue();
   return publicProviders(parts.providers()).map(({ slug, name, ...pages }) => ({
     slug,
@@ -169,7 +154,7 @@ function providersBody(parts: ModelPageParts): z.input<typeof providerShape>[] {
 
 function modelBody(
   model: Model,
-  parts: ModelPageParts,
+  parts: DashboardContext,
   slots: SlotReading | null,
 ): z.input<typeof modelShape> {
   return {
@@ -178,7 +163,7 @@ function modelBody(
   };
 }
 
-function publicModelBody(model: Model, parts: ModelPageParts): z.input<typeof publicModelShape> {
+function publicModelBody(model: Model, parts: DashboardContext): z.input<typeof publicModelShape> {
   return {
     id: model.id,
     name: model.name,
@@ -198,7 +183,7 @@ function publicModelBody(model: Model, parts: ModelPageParts): z.input<typeof pu
 
 function candidateBody(
   candidate: Candidate,
-  parts: ModelPageParts,
+  parts: DashboardContext,
   slots: SlotReading | null,
 ): z.input<typeof candidateShape> {
   return {
@@ -224,7 +209,7 @@ function slotBody({ via }: Candidate, slots: SlotReading | null): z.input<typeof
 
 function publicCandidateBody(
   { via, ...candidate }: Candidate,
-  { health }: ModelPageParts,
+  { health }: DashboardContext,
 ): z.input<typeof publicCandidateShape> {
   const seen = health.of(candidate.label);
   return {

@@ -6,16 +6,12 @@ import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { Owner } from '../../identity/owners-sql.ts';
 import { isoOf } from '../../time/clock.ts';
+import type { DashboardContext } from '../context.ts';
 import { personName } from '../identity-shapes.ts';
 import { PageReply, sessionCookie } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
 import { confirmation, confirmedOwner, ownerOf } from './confirm.ts';
-
-/** What the rows of the owner need. */
-export interface ProfilePageParts {
-  readonly identity: Identity;
-}
 
 const languages = ['ko', 'en'] as const;
 const themes = ['system', 'light', 'dark'] as const;
@@ -33,11 +29,11 @@ const ownerShape = z.strictObject({
 });
 
 /** The owner's profile, preferences and personal data (U12). */
-export function profilePages(parts: ProfilePageParts) {
+export function profilePages(parts: DashboardContext) {
   return [readPage(parts), changePage(parts), exportPage(parts), deletePage(parts)];
 }
 
-function readPage({ identity }: ProfilePageParts) {
+function readPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/profile',
@@ -49,7 +45,7 @@ function readPage({ identity }: ProfilePageParts) {
   });
 }
 
-function changePage({ identity }: ProfilePageParts) {
+function changePage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/dashboard/api/profile',
@@ -72,7 +68,7 @@ function changePage({ identity }: ProfilePageParts) {
   });
 }
 
-function exportPage({ identity }: ProfilePageParts) {
+function exportPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/personal-data',
@@ -91,7 +87,7 @@ function exportPage({ identity }: ProfilePageParts) {
   });
 }
 
-function deletePage({ identity }: ProfilePageParts) {
+function deletePage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/dashboard/api/personal-data',

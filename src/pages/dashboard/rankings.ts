@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { appChoices, appRankings } from '../../datasets/app-rankings.ts';
-import type { DatasetParts } from '../../datasets/dataset.ts';
 import { type Day, lastCompletedDay, parseDay } from '../../datasets/days.ts';
 import { grains, modelRankings } from '../../datasets/model-rankings.ts';
 import { allSeries } from '../../datasets/series.ts';
@@ -8,16 +7,9 @@ import { requirements } from '../../errors/messages.ts';
 import { isoDay } from '../../time/period.ts';
 import { reading } from '../../wire/parse-with.ts';
 import { appRankingsShape, rankingsDailyShape } from '../../wire/shapes/datasets.ts';
+import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
-import type { PublicReads } from '../public-reads.ts';
 import { rankedByModel } from './ranked-by-model.ts';
-
-/** What the rows of rankings need. */
-export interface RankingPageParts {
-  /** On the pool of the pages. */
-  readonly datasets: DatasetParts;
-  readonly publicReads: PublicReads;
-}
 
 const day = reading(z.string().meta({ format: 'date' }), parseDay, requirements.date);
 const name = z.string().min(1).max(100).optional();
@@ -57,7 +49,7 @@ const modelsShape = z.strictObject({
  * The rankings of apps and models (U10): public, and nothing but what the datasets of the API
  * return.
  */
-export function rankingPages(parts: RankingPageParts) {
+export function rankingPages(parts: DashboardContext) {
   return [
     pageRoute({
       method: 'GET',
@@ -103,7 +95,7 @@ export function rankingPages(parts: RankingPageParts) {
 }
 
 /** A whole period, read once for all that end with it. */
-async function appsUntil({ datasets, publicReads }: RankingPageParts, end: Day | null) {
+async function appsUntil({ datasets, publicReads }: DashboardContext, end: Day | null) {
   const { periods } = await publicReads.once(['app periods'], () => appChoices(datasets, null));
   const known = end === null ? periods[0] : periods.find(({ endDay }) => endDay <= end);
   // Before the first period there is none: the day before every dataset.
@@ -122,7 +114,7 @@ async function appsUntil({ datasets, publicReads }: RankingPageParts, end: Day |
 }
 
 function modelsOf(
-  { datasets, publicReads }: RankingPageParts,
+  { datasets, publicReads }: DashboardContext,
   series: string,
   period: (typeof grains)[number],
   range: keyof typeof ranges,
