@@ -1,8 +1,15 @@
+import type { z } from 'zod';
 import type { AccountCache } from '../accounts/account-cache.ts';
+import type { KeyKind } from '../accounts/api-key.ts';
 import { parseKeyHash } from '../accounts/api-key.ts';
+import type { Caller } from '../accounts/authenticate.ts';
 import type { KeyService, KeyWithSpend } from '../accounts/key-service.ts';
+import { assertValid } from '../accounts/rules.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
+import type { Clock } from '../time/clock.ts';
+import { parsedValue } from '../wire/json.ts';
+import type { RequestContext } from '../wire/request-context.ts';
 import {
   changeKeyDocument,
   createKeyDocument,
@@ -10,12 +17,14 @@ import {
   readKeyDocument,
   revokeKeyDocument,
 } from './documents/keys.ts';
-import { type JsonBodyParts, readJsonBody } from './json-body.ts';
 import { keyBody } from './key-object.ts';
 import { route } from './route.ts';
+import { validated } from './validated.ts';
 
 /** What the key endpoints need. */
-export interface KeyRouteParts extends JsonBodyParts {
+export interface KeyRouteParts {
+  readonly clock: Clock;
+  readonly maxBodyBytes: () => number;
   readonly keyService: KeyService;
   readonly accounts: AccountCache;
 }
@@ -122,4 +131,20 @@ function bodyOf({ accounts }: KeyRouteParts, key: KeyWithSpend): object {
 function noSuchKey(hash: string): Error {
   const short = hash.length > 16 ? `${hash.slice(0, 8)}…${hash.slice(-4)}` : hash.slice(0, 8);
   return refuse('not_found', messages.noSuchKey(short));
+}
+
+/**
+ * Reads the body of an identified caller's request as its schema parses it. A key that is not valid
+ * any more when the body has arrived is refused. Refuses with `400 invalid_request` what does not
+ * follow the schema; of a doubled member the last one counts.
+ */
+async function readJsonBody<S extends z.ZodType>(
+  { clock, maxBodyBytes }: KeyRouteParts,
+  { caller: { key }, exchange }: { readonly caller: Caller; readonly exchange: RequestContext },
+  credential: KeyKind,
+  schema: S,
+): Promise<z.output<S>> {
+  const { parsed } = await key.withPin(exchange.json(maxBodyBytes()));
+  assertValid(key, credential, clock.now());
+  return validated(schema, parsedValue(parsed));
 }

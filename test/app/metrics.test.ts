@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { Catalogue } from '../../src/catalogue/catalogue.ts';
 import { defaultConfig } from '../../src/config/load.ts';
 import { BoundedLabels } from '../../src/metrics/bounded-labels.ts';
-import { renderPage } from '../../src/metrics/page.ts';
 import { measureProcess } from '../../src/metrics/process-metrics.ts';
 import {
   addCounter,
@@ -12,6 +11,7 @@ import {
   labelled,
   Registry,
   readRegistry,
+  renderPage,
 } from '../../src/metrics/registry.ts';
 import { maxSources, maxSourcesByStatus, RequestMetrics } from '../../src/metrics/request-metrics.ts';
 import { maxCandidates, UpstreamMetrics } from '../../src/routing/metrics.ts';

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { examineRetention } from '../../src/admin/doctor/retention.ts';
+import { examineRetention } from '../../src/admin/doctor/findings.ts';
 import { checkBackup } from '../../src/backup/archive.ts';
 import { folderFiles } from '../../src/backup/backup-files.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';

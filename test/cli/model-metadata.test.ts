@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { examineMetadata } from '../../src/admin/doctor/model-metadata.ts';
+import { examineMetadata } from '../../src/admin/doctor/findings.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';

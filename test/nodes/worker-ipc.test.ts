@@ -8,8 +8,13 @@ import { metricsOf, rowsOf } from '../../src/app/workers/worker-reports.ts';
 import { decodeConfig, encodeConfig } from '../../src/config/codec.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
-import { renderPage } from '../../src/metrics/page.ts';
-import { addCounter, type MetricData, Registry, readRegistry } from '../../src/metrics/registry.ts';
+import {
+  addCounter,
+  type MetricData,
+  Registry,
+  readRegistry,
+  renderPage,
+} from '../../src/metrics/registry.ts';
 import { NodeIdentityTaken } from '../../src/nodes/node-identity.ts';
 import type { SlotGrant, SlotLease } from '../../src/slots/contract.ts';
 import { systemClock } from '../../src/time/clock.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { examineServers } from '../../src/admin/doctor/database-servers.ts';
+import { examineServers } from '../../src/admin/doctor/findings.ts';
 import { ReadinessCheck } from '../../src/app/readiness.ts';
 import { expireCredit, grantCredit } from '../../src/ledger/credit.ts';
 import type { Log } from '../../src/log/log.ts';

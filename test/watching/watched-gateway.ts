@@ -1,8 +1,7 @@
 import type { TestContext } from 'node:test';
 import { addWorkerMetrics } from '../../src/app/workers/worker-reports.ts';
-import { renderPage } from '../../src/metrics/page.ts';
 import { measureProcess } from '../../src/metrics/process-metrics.ts';
-import { Registry, readRegistry } from '../../src/metrics/registry.ts';
+import { Registry, readRegistry, renderPage } from '../../src/metrics/registry.ts';
 import { startCertificateServer } from '../harness/certificate-server.ts';
 import { parseExposition } from '../harness/exposition.ts';
 import { configuredEngine } from '../harness/fake-engine.ts';

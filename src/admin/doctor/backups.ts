@@ -3,7 +3,7 @@ import type { BackupConfig } from '../../config/config.ts';
 import type { Database } from '../../store/database.ts';
 import { readServerTime } from '../../store/server-time.ts';
 import { maxClockSkewMs } from '../../time/clock.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './findings.ts';
 
 const hourMs = 3_600_000;
 

@@ -3,7 +3,7 @@ import { arch, platform } from 'node:os';
 import { join } from 'node:path';
 import type { ProcessContext } from '../../app/process-context.ts';
 import { runCommand } from '../../postgres/run-command.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './findings.ts';
 
 /**
  * Checks that the native binding of the demo engine loads, in a child process: a bad binary kills

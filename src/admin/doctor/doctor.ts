@@ -25,12 +25,14 @@ import { findSchemaFaults } from '../../store/schema-sql.ts';
 import { maxClockSkewMs, systemClock } from '../../time/clock.ts';
 import { formatError } from '../format-error.ts';
 import { examineBackups } from './backups.ts';
-import { examineServers } from './database-servers.ts';
 import { examineDemoEngine } from './demo-engine.ts';
-import type { Finding } from './finding.ts';
-import { examineMetadata } from './model-metadata.ts';
-import { examinePrices } from './prices.ts';
-import { examineRetention } from './retention.ts';
+import {
+  examineMetadata,
+  examinePrices,
+  examineRetention,
+  examineServers,
+  type Finding,
+} from './findings.ts';
 
 const minNodeVersion = 26;
 const minDatabaseVersion = 15;
