@@ -5,7 +5,6 @@ import type { Clock } from '../time/clock.ts';
 import type { Driver } from './drivers/driver.ts';
 import { externalDriver } from './drivers/external.ts';
 import { scaledDriver } from './drivers/kubernetes.ts';
-import { pickFreePort } from './drivers/launch.ts';
 import { processDriver } from './drivers/process.ts';
 import type { Processes } from './drivers/processes.ts';
 import { type GpuMemory, reclaimLimitMs } from './gpu-memory.ts';
@@ -19,7 +18,7 @@ export interface Machine {
   /** Logs, start history and the record of running engines live under `<dataDir>/slots/<name>/`. */
   readonly dataDir: string;
   readonly processes: Processes;
-  /** Picks a free port for the next start; the operating system picks unless given. */
+  /** Picks a free port for the next start. */
   readonly pickPort?: () => Promise<number>;
   /** From SIGTERM to SIGKILL; 5 s unless given. */
   readonly graceMs?: number;
@@ -79,11 +78,11 @@ export function engineKey({ driver, basePath, model, apiKey, readyPath, ...setti
 export function driversOf(
   settings: SlotSettings,
   dir: string,
-  machine: Machine,
+  machine: Machine & Required<Pick<Machine, 'pickPort'>>,
   memory: GpuMemory | null,
 ): readonly Driver[] {
   const { driver: by } = settings;
-  const { clock, log, processes, pickPort = pickFreePort } = machine;
+  const { clock, log, processes, pickPort } = machine;
   const { observer = silentObserver } = machine;
   const observed = { slot: settings.name, startBudgetMs: settings.startBudgetMs, observer, clock };
   const plain = (gpus: readonly string[], at: number): Driver => {

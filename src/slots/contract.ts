@@ -1,4 +1,4 @@
-import type { SlotsSettings } from './settings.ts';
+import type { SlotSettings } from '../config/config.ts';
 
 /** A lane of a ready engine, leased until `release`. */
 export interface SlotLease {
@@ -100,6 +100,17 @@ export interface SlotStatus {
    * one closest to serving.
    */
   readonly replicas: readonly ReplicaStatus[];
+}
+
+/** The configuration of all slots. */
+export interface SlotsSettings {
+  readonly slots: readonly SlotSettings[];
+  /** MiB of each GPU that the slots may use together; a GPU without an entry has no limit. */
+  readonly gpus: ReadonlyMap<string, number>;
+  /** How long a request waits for a start, unless it sets its own. */
+  readonly coldWaitMs: number;
+  /** The time that requests in flight have when their slot changes. */
+  readonly drainMs: number;
 }
 
 /** What a request needs of the slots, in whichever process they are. */

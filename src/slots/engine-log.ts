@@ -13,14 +13,20 @@ const fileBytesMax = 4 * 1024 * 1024;
  */
 const pendingBytesMax = 1024 * 1024;
 
+/** The last output in which the error is looked for: some programs print their whole help after it. */
+const tailBytes = 8192;
+
 /** Starts whose logs are kept. */
 const logsKept = 10;
 
 /** The log of one start. Accepts everything at once and never blocks (design.md, L1). */
 export interface EngineLog {
   write(chunk: Buffer): void;
-  /** The last line that was not blank, at most 200 characters; empty when there was none. */
-  lastLine(): string;
+  /**
+   * The last line that tells an error, else the last one, at most 200 characters, without the box
+   * that some programs draw around it; empty when there was none.
+   */
+  lastError(): string;
   /** Writes pending output and closes the file. */
   end(): Promise<void>;
 }
@@ -74,7 +80,7 @@ export function openEngineLog(path: string, onError: (thrown: unknown) => void):
 
   return {
     write(chunk) {
-      tail = Buffer.concat([tail, chunk.subarray(-1000)]).subarray(-1000);
+      tail = Buffer.concat([tail, chunk.subarray(-tailBytes)]).subarray(-tailBytes);
       if (broken) return;
       pending.push(chunk);
       pendingBytes += chunk.length;
@@ -85,7 +91,11 @@ export function openEngineLog(path: string, onError: (thrown: unknown) => void):
       }
       pumping ??= pump();
     },
-    lastLine: () => tail.toString('utf8').trimEnd().split('\n').at(-1)?.trim().slice(-200) ?? '',
+    lastError() {
+      const lines = tail.toString('utf8').split('\n').map(withoutBox);
+      const last = lines.findLast((line) => errorWords.test(line)) ?? lines.findLast((line) => line !== '');
+      return (last ?? '').slice(-200);
+    },
     async end() {
       while (pumping !== null) await pumping;
       broken = true;
@@ -93,6 +103,14 @@ export function openEngineLog(path: string, onError: (thrown: unknown) => void):
       file = null;
     },
   };
+}
+
+/** Some programs go on after their error: with a hint, or with how they shut down. */
+const errorWords =
+  /error|exception|fail|no such|not found|cannot|unable|invalid|unknown|unrecognized|missing|denied|in use|out of memory/i;
+
+function withoutBox(line: string): string {
+  return line.replace(/^[\s\u2500-\u257f]+|[\s\u2500-\u257f]+$/g, '');
 }
 
 /** Removes all but the last ten logs of a folder. Their names sort by time. */

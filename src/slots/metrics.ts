@@ -7,7 +7,7 @@ const states = [
   ...(['COLD', 'ADMITTING', 'STARTING', 'WARMING', 'READY', 'SLEEPING'] as const),
   ...(['DRAINING', 'STOPPING', 'RECLAIMING', 'BACKOFF', 'FAILED'] as const),
 ];
-const startOutcomes: readonly StartOutcome[] = ['ready', 'failed', 'over_budget', 'stopped', 'collided'];
+const startOutcomes: readonly StartOutcome[] = ['ready', 'failed', 'over_budget', 'stopped'];
 const waitOutcomes: readonly WaitOutcome[] = ['lease', 'loading', 'failed', 'left'];
 
 /** From a warm small engine to a large one from a cold disk. */

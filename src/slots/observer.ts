@@ -5,9 +5,9 @@ import type { ProbeResult } from './scheduler/state.ts';
 
 /**
  * How a start ended: the engine became ready; it exited or could not be run; it was not ready
- * within the budget; it was stopped before; or another process had its port.
+ * within the budget; or it was stopped before.
  */
-export type StartOutcome = 'ready' | 'failed' | 'over_budget' | 'stopped' | 'collided';
+export type StartOutcome = 'ready' | 'failed' | 'over_budget' | 'stopped';
 
 /**
  * How a request's wait for a lane ended: with a lease, with `loading`, with `failed`, or because the client
@@ -67,7 +67,7 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
       crashed = false;
       const run = driver.start((reported) => {
         if (reported.kind === 'exited' && outcome === 'ready' && !isTerminating) crashed = true;
-        if (reported.kind === 'exited') end(reported.collision ? 'collided' : 'failed');
+        if (reported.kind === 'exited') end('failed');
         report(reported);
       });
       // The run is changed in place, not wrapped: its optional methods stay.
@@ -81,7 +81,6 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
         async probe(): Promise<ProbeResult> {
           const result = await probe.call(run);
           if (result === 'ready') end('ready');
-          else if (result === 'foreign') end('collided');
           else if (result !== 'waiting') end('failed');
           return result;
         },

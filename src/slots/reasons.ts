@@ -20,7 +20,6 @@ export const slotReasons = {
   warming: 'warming up',
   ready: 'ready',
   idle: 'idle',
-  port_taken: 'another process had the port of the start',
   makes_room: 'makes room for another slot on GPU {}',
 } as const;
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { SlotSettings } from '../config/config.ts';
 import { configOf, driversOf, engineKey, type Machine } from './build-slot.ts';
-import type { SlotGrant, SlotStatus, Slots } from './contract.ts';
+import type { SlotGrant, SlotStatus, Slots, SlotsSettings } from './contract.ts';
+import { portPicker } from './drivers/launch.ts';
 import { SlotEventLoop } from './event-loop.ts';
 import { SlotExecutor } from './executor.ts';
 import { findGpuMemory, type GpuMemory } from './gpu-memory.ts';
@@ -10,10 +11,8 @@ import { observedWait, silentObserver } from './observer.ts';
 import { foldersWithRecords, stopLeftovers } from './running.ts';
 import type { SlotConfig, SlotEvent } from './scheduler/state.ts';
 import { exceedsBudget } from './scheduler/vram.ts';
-import type { SlotsSettings } from './settings.ts';
 
-export type { SlotGrant, SlotLease, Slots } from './contract.ts';
-export type { SlotsSettings } from './settings.ts';
+export type { SlotGrant, SlotLease, Slots, SlotsSettings } from './contract.ts';
 
 /** The parts of the slots. */
 export interface SlotsOptions extends Machine {
@@ -56,7 +55,7 @@ const pinnedResidentMs = 10 * 365 * 86_400_000;
 const retired = '';
 
 class LocalSlots implements Slots {
-  readonly #options: SlotsOptions;
+  readonly #options: SlotsOptions & Required<Pick<SlotsOptions, 'pickPort'>>;
   readonly #eventLoop: SlotEventLoop;
   /**
    * In the order of the configuration; removed ones stay at the end until nothing of them is left.
@@ -73,7 +72,7 @@ class LocalSlots implements Slots {
   #memory: GpuMemory | null | undefined;
 
   constructor(options: SlotsOptions) {
-    this.#options = options;
+    this.#options = { pickPort: portPicker(), ...options };
     this.#settings = options.settings;
     this.#eventLoop = new SlotEventLoop(options.clock, (id) => this.#out(id));
   }

@@ -41,13 +41,11 @@ export type EngineAct =
   | 'spawn'
   | 'ready'
   | 'not yet'
-  | 'foreign'
   | 'wrong'
   | 'warm'
   | 'turn'
   | 'turn badly'
   | 'exit'
-  | 'collide'
   | 'end'
   | 'reclaim'
   | 'speak';
@@ -122,16 +120,16 @@ export class FleetSimulation {
       run.up = true;
       this.dispatch({ slot, kind: 'spawned', epoch, engine: { pid: 1, port: 2, baseUrl: 'http://e' } });
     } else if (act === 'end' && run.sent) this.#end(run);
-    else if ((act === 'exit' || act === 'collide') && !run.ended && !external) {
+    else if (act === 'exit' && !run.ended && !external) {
       run.ended = true;
-      this.dispatch({ slot, kind: 'exited', epoch, reason: 'exited', collision: act === 'collide' });
+      this.dispatch({ slot, kind: 'exited', epoch, reason: 'exited' });
     } else if (act === 'warm' && run.warming) {
       run.warming = false;
       this.dispatch({ slot, kind: 'warmed', epoch });
     } else if ((act === 'turn' || act === 'turn badly') && run.turning !== null)
       this.#turn(run, act === 'turn');
     else if (act === 'speak') this.dispatch({ slot, kind: 'activity', epoch });
-    else if (run.probing && ['ready', 'not yet', 'foreign', 'wrong'].includes(act)) {
+    else if (run.probing && ['ready', 'not yet', 'wrong'].includes(act)) {
       run.probing = false;
       const response = act === 'not yet' ? 'waiting' : act === 'wrong' ? { wrong: 'another model' } : act;
       this.dispatch({ slot, kind: 'probed', epoch, result: response as 'ready' });
@@ -142,7 +140,7 @@ export class FleetSimulation {
   late(slot: number, epoch: number, kind: 'gone' | 'exited' | 'probed' | 'slept' | 'reclaimed'): void {
     const member = this.fleet.members.get(slot);
     if (member === undefined || this.runs.some((run) => run.slot === slot && run.epoch === epoch)) return;
-    const more = { reason: 'late', collision: true, response: 'ready', ok: true };
+    const more = { reason: 'late', response: 'ready', ok: true };
     this.dispatch({ slot, kind, epoch, ...more } as FleetEvent);
     claim(this.fleet.members.get(slot)?.state === member.state, 'a late report changed something');
   }

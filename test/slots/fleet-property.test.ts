@@ -69,15 +69,7 @@ const common: readonly [EngineAct, ...EngineAct[]] = [
   'turn',
   'reclaim',
 ];
-const odd: readonly [EngineAct, ...EngineAct[]] = [
-  'not yet',
-  'foreign',
-  'wrong',
-  'exit',
-  'collide',
-  'turn badly',
-  'speak',
-];
+const odd: readonly [EngineAct, ...EngineAct[]] = ['not yet', 'wrong', 'exit', 'turn badly', 'speak'];
 
 function world(rng: Rng): { readonly fleet: FleetSimulation; readonly slots: number[] } {
   const budgets = new Map([['0', 10]]);

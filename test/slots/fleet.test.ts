@@ -256,7 +256,7 @@ test('memory is not reused before it is measured free, or its time is over', () 
 test('an open circuit fails requests, is half-open then, and one success closes it', () => {
   const play = new Play([{ circuitMs: 60_000 }]);
   const fail = (epoch: number): void => {
-    play.do(1, { kind: 'exited', epoch, reason: 'exited with code 1', collision: false });
+    play.do(1, { kind: 'exited', epoch, reason: 'exited with code 1' });
     play.do(1, { kind: 'gone', epoch });
   };
   for (let epoch = 1; epoch <= 5; epoch += 1) {

@@ -123,3 +123,23 @@ test('following a slot continues with its next start, also if there was none yet
   assert.equal(start.received[1]?.line, 'half a line!');
   await Promise.all([slot.stop(), start.stop()]);
 });
+
+test('the message of an engine that exits is the last line that tells an error, without a box around it', () => {
+  for (const [output, expected] of [
+    ['', ''],
+    ['loading\nexit\n\n', 'exit'],
+    [
+      '╭─ Error ───────╮\n│ No such option: --x │\n╰───────────────╯\nRun serve --help for more.\n',
+      'No such option: --x',
+    ],
+    [
+      `Error: No such option '--x'.\n${'  --other TEXT  A line of the help.\n'.repeat(80)}`,
+      "Error: No such option '--x'.",
+    ],
+    ['ERROR: address already in use\nINFO: shutdown complete\n', 'ERROR: address already in use'],
+  ] as const) {
+    const log = openEngineLog(join(tempDir(), 'x.log'), (thrown) => assert.fail(String(thrown)));
+    log.write(Buffer.from(output));
+    assert.equal(log.lastError(), expected);
+  }
+});

@@ -109,7 +109,7 @@ test('failed starts back off for one, two, four, eight seconds, and the fifth on
     for (let epoch = 1; epoch <= 10; epoch += 1) {
       state = play(state, [
         requestEvent(atMs, epoch),
-        { kind: 'exited', atMs, epoch, reason: 'exited', collision: false },
+        { kind: 'exited', atMs, epoch, reason: 'exited' },
         { kind: 'gone', atMs, epoch },
       ]).state;
       assert.equal(phaseOf(state), epoch < 5 ? 'BACKOFF' : 'FAILED');
@@ -128,7 +128,7 @@ test('from the fifth failure on, requests fail with the reason until the next st
     const failed = play(state, [
       { kind: 'tick', atMs },
       requestEvent(atMs, epoch),
-      { kind: 'exited', atMs, epoch, reason: 'exited with code 127', collision: false },
+      { kind: 'exited', atMs, epoch, reason: 'exited with code 127' },
       { kind: 'gone', atMs, epoch },
     ]);
     state = failed.state;
@@ -147,7 +147,7 @@ test('from the fifth failure on, requests fail with the reason until the next st
 test('a slot with requests during its back-off starts at the end of it, a slot without stays cold', () => {
   const failed = play(coldSlot([]), [
     requestEvent(0, 1),
-    { kind: 'exited', atMs: 0, epoch: 1, reason: 'exited', collision: false },
+    { kind: 'exited', atMs: 0, epoch: 1, reason: 'exited' },
     { kind: 'gone', atMs: 0, epoch: 1 },
   ]).state;
   assert.equal(phaseOf(play(failed, [{ kind: 'tick', atMs: 1000 }]).state), 'COLD');
@@ -156,7 +156,7 @@ test('a slot with requests during its back-off starts at the end of it, a slot w
 
 test('a first crash restarts at once for waiting requests, a second one soon after backs off', () => {
   const crash = (atMs: number, epoch: number): readonly TimedSlotEvent[] => [
-    { kind: 'exited', atMs, epoch, reason: 'exited with code 0', collision: false },
+    { kind: 'exited', atMs, epoch, reason: 'exited with code 0' },
     { kind: 'gone', atMs, epoch },
   ];
   const first = play(idle(), [requestEvent(500, 2), requestEvent(500, 3), ...crash(600, 1)]);
@@ -170,7 +170,7 @@ test('a first crash restarts at once for waiting requests, a second one soon aft
 test('a crash gives queued requests the whole cold wait, however long they had queued', () => {
   const queued = play(idle(), [requestEvent(500, 2), requestEvent(500, 3)]).state;
   const { state, effects } = play(queued, [
-    { kind: 'exited', atMs: 50_000, epoch: 1, reason: 'exited with code 0', collision: false },
+    { kind: 'exited', atMs: 50_000, epoch: 1, reason: 'exited with code 0' },
     { kind: 'gone', atMs: 50_000, epoch: 1 },
     { kind: 'tick', atMs: 54_999 },
   ]);
@@ -184,42 +184,13 @@ test('a slow engine that crashes is restarted for requests that would not have w
     ...ready(20_000),
     requestEvent(20_000, 1),
     requestEvent(20_000, 2),
-    { kind: 'exited', atMs: 21_000, epoch: 1, reason: 'exited with code 0', collision: false },
+    { kind: 'exited', atMs: 21_000, epoch: 1, reason: 'exited with code 0' },
     { kind: 'gone', atMs: 21_000, epoch: 1 },
   ]);
   assert.deepEqual(slow.effects.slice(-2), [
     { kind: 'refuse', id: 2, retryAfterSec: 60 },
     { kind: 'spawn', epoch: 2, replica: 0 },
   ]);
-});
-
-test('a start without waiting requests continues, also over a foreign process on its port', () => {
-  const { effects } = play(coldSlot([]), [
-    requestEvent(0, 1),
-    { kind: 'leave', atMs: 1, id: 1, unreachable: false },
-    { kind: 'exited', atMs: 2, epoch: 1, reason: 'exited', collision: true },
-    { kind: 'gone', atMs: 3, epoch: 1 },
-  ]);
-  assert.deepEqual(kinds(effects), ['spawn', 'kill', 'spawn']);
-});
-
-test('a foreign process on the port costs a new start, not the waiters, and counts as a failure the fifth time', () => {
-  let state = play(coldSlot([]), [requestEvent(0, 1)]).state;
-  for (let epoch = 1; epoch <= 4; epoch += 1) {
-    const met = play(state, [
-      { kind: 'spawned', atMs: epoch, epoch, engine },
-      { kind: 'probed', atMs: epoch, epoch, result: 'foreign' },
-      { kind: 'gone', atMs: epoch, epoch },
-    ]);
-    assert.deepEqual(kinds(met.effects), ['probe', 'kill', 'spawn']);
-    state = met.state;
-  }
-  const fifth = play(state, [
-    { kind: 'exited', atMs: 5, epoch: 5, reason: 'exited', collision: true },
-    { kind: 'gone', atMs: 5, epoch: 5 },
-  ]);
-  assert.deepEqual(kinds(fifth.effects), ['kill', 'refuse']);
-  assert.equal(phaseOf(fifth.state), 'BACKOFF');
 });
 
 test('a report of an earlier start changes nothing', () => {
@@ -230,7 +201,7 @@ test('a report of an earlier start changes nothing', () => {
   ]);
   const late: readonly TimedSlotEvent[] = [
     { kind: 'probed', atMs: 1460, epoch: 1, result: 'ready' },
-    { kind: 'exited', atMs: 1460, epoch: 1, reason: 'late', collision: false },
+    { kind: 'exited', atMs: 1460, epoch: 1, reason: 'late' },
     { kind: 'gone', atMs: 1460, epoch: 1 },
   ];
   assert.deepEqual(play(second.state, late), { state: second.state, effects: [] });

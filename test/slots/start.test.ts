@@ -4,11 +4,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { pickFreePort } from '../../src/slots/drivers/launch.ts';
+import { portPicker } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotGrant, SlotLease, Slots } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
-import { byTier } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
 
@@ -146,30 +145,31 @@ describe('a start', { concurrency: 2 }, () => {
     }
   });
 
-  // What a start does about a foreign process, whatever it responds: reducer.test.ts.
-  for (const status of byTier([200], [200, 404]))
-    test(`a foreign process on the port that responds with ${status} is detected, and the next start uses another port`, async (t) => {
-      const server = createServer((_, response) => response.writeHead(status).end('not yours'));
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      t.after(() => server.close());
-      const address = server.address();
-      const taken = typeof address === 'object' ? (address?.port ?? 0) : 0;
-      const ports = [taken, taken];
-      const pickPort = async (): Promise<number> => ports.pop() ?? pickFreePort();
-      // The engine of the second slot never listens, so that only the foreign process's response
-      // gives it away.
-      const late = engineSlot({ delayMs: 60_000 }, { name: 'local-b' });
-      const slots = await openSlots(t, engineSlot(), { pickPort });
-      const lease = leased(await slots.acquire('local-a', me(60_000)));
-      assert.notEqual(slots.status('local-a').port, taken);
-      assert.equal(slots.status('local-a').starts, 3);
-      const granted = await fetch(`${lease.baseUrl}/x`);
-      assert.equal(((await granted.json()) as { pid: number }).pid, slots.status('local-a').pid);
-      const fooled = await openSlots(t, late, { pickPort: async () => taken });
-      assert.equal((await fooled.acquire('local-b', me(60_000))).kind, 'loading');
-      assert.match(fooled.status('local-b').reason, /another process/);
-      assert.equal(fooled.status('local-b').starts, 5);
+  test('a port that is taken is passed over, and one that is taken while the engine loads is the reason of its failure', async (t) => {
+    let requests = 0;
+    const foreign = createServer((_, response) => {
+      requests += 1;
+      response.writeHead(404).end();
     });
+    const port = await portPicker()();
+    await once(foreign.listen(port, '127.0.0.1'), 'listening');
+    t.after(() => foreign.close());
+    const slots = await openSlots(t, engineSlot(), { pickPort: portPicker(port) });
+    leased(await slots.acquire('local-a', me(60_000)));
+    assert.deepEqual([slots.status('local-a').starts, requests], [1, 0]);
+    const ports = [port];
+    const late = await openSlots(t, engineSlot({}, { name: 'local-b' }), {
+      pickPort: async () => ports.pop() ?? portPicker()(),
+    });
+    assert.equal((await late.acquire('local-b', me(60_000))).kind, 'loading');
+    assert.match(
+      late.status('local-b').reason,
+      new RegExp(`exited with code 1 \\(its port ${port} is taken\\)`),
+    );
+    await until('the next start has another port', async () => {
+      return (await late.acquire('local-b', me(60_000))).kind === 'lease';
+    });
+  });
 
   test('names that cannot name a directory, and slots that do not exist, are faults', async (t) => {
     await assert.rejects(openSlots(t, engineSlot({}, { name: '../x' })), /cannot name a slot/);
@@ -179,12 +179,16 @@ describe('a start', { concurrency: 2 }, () => {
   });
 
   test('a port is free and below those that Linux gives to outgoing connections', async () => {
+    const pick = portPicker();
+    const picked = new Set<number>();
     for (let tries = 0; tries < 50; tries += 1) {
-      const port = await pickFreePort();
+      const port = await pick();
+      picked.add(port);
       assert.ok(port >= 24_000 && port < 32_768, `port ${port}`);
       const server = createServer().listen(port, '127.0.0.1');
       await once(server, 'listening');
       server.close();
     }
+    assert.equal(picked.size, 50, 'no port twice');
   });
 });

@@ -3,7 +3,7 @@ import type { Engine, ProbeResult } from '../scheduler/state.ts';
 /** The reports of a run, in this order; either of the first two may be missing. */
 export type RunReport =
   | { readonly kind: 'spawned'; readonly engine: Engine }
-  | { readonly kind: 'exited'; readonly reason: string; readonly collision: boolean }
+  | { readonly kind: 'exited'; readonly reason: string }
   /** Once, and only after `terminate` or `kill`. */
   | { readonly kind: 'gone' };
 

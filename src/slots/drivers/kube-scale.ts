@@ -4,7 +4,6 @@ import { HttpError } from '../../http/client/http-error.ts';
 import { type HttpResponse, request } from '../../http/client/request.ts';
 import { retryAfterOf } from '../../http/client/retry-after.ts';
 import type { Clock } from '../../time/clock.ts';
-import { sanitizeMessage } from './kube-errors.ts';
 
 /** The desired and the current number of pods of a Deployment. */
 export interface Scale {
@@ -173,4 +172,13 @@ function scaleOf(response: Json | null): Scale | null {
   const running = status?.replicas ?? 0;
   const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
   return isCount(target) && isCount(running) ? { target, running } : null;
+}
+
+/** A server's message as part of a reason: one line, at most 200 characters, without the secret. */
+function sanitizeMessage(message: string, secret: string): string {
+  const open = secret === '' ? message : message.replaceAll(secret, '***');
+  return open
+    .replaceAll(/[\s\p{C}]+/gu, ' ')
+    .trim()
+    .slice(0, 200);
 }

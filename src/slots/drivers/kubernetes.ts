@@ -208,6 +208,6 @@ class ScaledRun implements Run {
   #exited(reason: string): void {
     if (this.#hasExited || this.#ending.signal.aborted) return;
     this.#hasExited = true;
-    this.#report({ kind: 'exited', reason, collision: false });
+    this.#report({ kind: 'exited', reason });
   }
 }

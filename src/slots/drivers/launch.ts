@@ -30,25 +30,28 @@ const lastPort = 32_767;
 const maxPortTries = 100;
 
 /**
- * A port of 127.0.0.1 that was free a moment ago. Rejects with the error of the last port tried when
- * none of a hundred is free.
+ * Picks ports of 127.0.0.1 that were free a moment ago, from `first` upwards: no port twice, as long
+ * as an engine may still load before it listens. Rejects when none of a hundred is free.
  */
-export async function pickFreePort(): Promise<number> {
-  for (let tries = 1; ; tries += 1) {
-    const port = randomInt(firstPort, lastPort + 1);
-    try {
-      await bindAndClose(port);
-      return port;
-    } catch (error) {
-      if (tries === maxPortTries) throw error;
+export function portPicker(first = randomInt(firstPort, lastPort + 1)): () => Promise<number> {
+  let next = first;
+  return async () => {
+    for (let tries = 1; tries <= maxPortTries; tries += 1) {
+      const port = next;
+      next = port === lastPort ? firstPort : port + 1;
+      if (await isFree(port)) return port;
     }
-  }
+    throw new Error(`no port for an engine: ${maxPortTries} ports of 127.0.0.1 before ${next} are taken`);
+  };
 }
 
-function bindAndClose(port: number): Promise<void> {
+/** Whether nothing listens on a port of 127.0.0.1. Rejects when that cannot be found out. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.on('error', reject);
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve()));
+    server.on('error', (error) =>
+      'code' in error && error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+    );
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

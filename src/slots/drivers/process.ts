@@ -10,8 +10,7 @@ import { forgetRunning, recordRunning } from '../running.ts';
 import type { ProbeResult } from '../scheduler/state.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
 import { type EngineAccess, otherModel, postToEngine, statusOf } from './health.ts';
-import { launchScript, withPort } from './launch.ts';
-import { portOwner } from './process-table.ts';
+import { isFree, launchScript, withPort } from './launch.ts';
 import type { Processes } from './processes.ts';
 import { watchGroupEnd } from './watch-group.ts';
 
@@ -52,12 +51,13 @@ class EngineRun implements Run {
   #child: ChildProcess | null = null;
   #port = 0;
   #guardPid: number | null = null;
-  #portIsOurs = false;
   #leaderEnded = false;
   #stopping: 'no' | 'terminating' | 'forced' = 'no';
   #launched = false;
   /** MiB that others used of its GPUs before it started. */
   #usedBeforeMb: number | null = null;
+  /** Whether it was ready once. */
+  #hasServed = false;
   #isVerified = false;
 
   constructor(options: ProcessDriverOptions, report: (report: RunReport) => void) {
@@ -77,7 +77,7 @@ class EngineRun implements Run {
       this.#port = await this.#options.pickPort();
       if (this.#stopping === 'no') this.#spawn();
     } catch (thrown) {
-      this.#exited(describeError(thrown), false);
+      this.#exited(describeError(thrown));
     }
     this.#launched = true;
     if (this.#stopping !== 'no') this.#end();
@@ -85,16 +85,10 @@ class EngineRun implements Run {
 
   async probe(): Promise<ProbeResult> {
     const { settings } = this.#options;
+    if (this.#child === null || this.#leaderEnded) return 'waiting';
     const status = await statusOf(`${this.#root()}${settings.readyPath}`, this.#access());
-    const pid = this.#child?.pid;
-    if (status === null || pid === undefined) return 'waiting';
-    // Once confirmed, the port stays ours while the engine listens: /proc is read once per start.
-    if (!this.#portIsOurs) {
-      const owner = await portOwner(this.#port, pid);
-      if (owner === 'foreign') return 'foreign';
-      this.#portIsOurs = owner === 'ours';
-    }
-    if (status !== 200 || !this.#portIsOurs) return 'waiting';
+    if (status !== 200) return 'waiting';
+    this.#hasServed = true;
     if (settings.model === null || this.#isVerified) return 'ready';
     const other = await otherModel(this.#baseUrl(), settings.model, this.#access());
     if (other !== null) return { wrong: `the engine serves ${other}, not ${settings.model}` };
@@ -163,7 +157,7 @@ class EngineRun implements Run {
       env,
       cwd: driver.cwd,
     });
-    child.on('error', (thrown) => this.#exited(`cannot run in ${driver.cwd}: ${thrown.message}`, false));
+    child.on('error', (thrown) => this.#exited(`cannot run in ${driver.cwd}: ${thrown.message}`));
     const { pid } = child;
     if (pid === undefined) return;
     this.#child = child;
@@ -195,12 +189,12 @@ class EngineRun implements Run {
 
   async #leaderExited(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
     this.#leaderEnded = true;
-    const pid = this.#child?.pid ?? 0;
-    const owner = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'none');
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     await this.#outputEnded(50);
-    const message = this.#log.lastLine();
-    this.#exited(`the engine ${how}${message === '' ? '' : `: ${message}`}`, owner === 'foreign');
+    const message = this.#log.lastError();
+    const isTaken = !this.#hasServed && !(await isFree(this.#port).catch(() => true));
+    const taken = isTaken ? ` (its port ${this.#port} is taken)` : '';
+    this.#exited(`the engine ${how}${taken}${message === '' ? '' : `: ${message}`}`);
   }
 
   /**
@@ -215,8 +209,8 @@ class EngineRun implements Run {
     await within(this.#options.clock, limitMs, Promise.all(ended), null);
   }
 
-  #exited(reason: string, collision: boolean): void {
-    this.#report({ kind: 'exited', reason, collision });
+  #exited(reason: string): void {
+    this.#report({ kind: 'exited', reason });
   }
 
   #guardPipe(): Duplex | null {

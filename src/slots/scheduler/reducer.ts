@@ -1,9 +1,7 @@
 import { slotReason } from '../reasons.ts';
-import { acquire, expire, leave, serve, shortenGrace } from '../slot-acquirer.ts';
 import { applicationMs, type Phase, type Replica, type SlotState, type TimedSlotEvent } from './state.ts';
 import {
   afterGone,
-  collide,
   crash,
   failStart,
   halt,
@@ -17,6 +15,7 @@ import {
   succeed,
   withReplica,
 } from './transitions.ts';
+import { acquire, expire, leave, serve, shortenGrace } from './waiters.ts';
 
 /**
  * Consecutive failed probes after which a silent engine counts as dead, and the pause between them
@@ -275,11 +274,8 @@ function reported(
       if (phase.kind !== 'READY') return state;
       return withReplica(state, at, { phase: { ...phase, lastActivityMs: nowMs, misses: 0 } });
     case 'exited':
-      if (phase.kind === 'STARTING')
-        return event.collision
-          ? collide(state, at, true, context)
-          : failStart(state, at, event.reason, true, context);
-      if (phase.kind === 'WARMING') return failStart(state, at, event.reason, true, context);
+      if (phase.kind === 'STARTING' || phase.kind === 'WARMING')
+        return failStart(state, at, event.reason, true, context);
       if (phase.kind === 'READY' || phase.kind === 'SLEEPING' || isAsleep(replica))
         return crash(state, at, event.reason, true, context);
       return phase.kind === 'DRAINING' ? halt(state, at, event.reason, context) : state;
@@ -323,7 +319,6 @@ function probed(
   }
   if (phase.kind !== 'STARTING' || phase.probeAtMs !== Number.POSITIVE_INFINITY) return state;
   if (result === 'ready') return succeed(state, at, phase.startedMs, context);
-  if (result === 'foreign') return collide(state, at, false, context);
   if (result === 'waiting') {
     // Every 50 ms at first, every 500 ms from the fifth second on.
     const pauseMs = Math.min(500, Math.max(50, (nowMs - phase.startedMs) / 10));

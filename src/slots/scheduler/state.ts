@@ -90,8 +90,6 @@ export interface Replica {
   readonly leases: readonly number[];
   /** Consecutive failures, for the back-off and the circuit. */
   readonly failures: number;
-  /** Consecutive starts whose port another process had. */
-  readonly collisions: number;
   /** Why it is in this phase, for a person. */
   readonly reason: string;
 }
@@ -140,11 +138,8 @@ export type SlotEvent =
   | { readonly kind: 'slept' | 'woken'; readonly epoch: number; readonly ok: boolean }
   /** Activity of a lease. */
   | { readonly kind: 'activity'; readonly epoch: number }
-  /**
-   * The engine exited by itself, or could not be started. `collision`: another process has its
-   * port.
-   */
-  | { readonly kind: 'exited'; readonly epoch: number; readonly reason: string; readonly collision: boolean }
+  /** The engine exited by itself, or could not be started. */
+  | { readonly kind: 'exited'; readonly epoch: number; readonly reason: string }
   /** Nothing of the start is left: observed, not assumed. */
   | { readonly kind: 'gone'; readonly epoch: number }
   /** Its GPU memory is free again. */
@@ -154,11 +149,8 @@ export type SlotEvent =
 /** An event with its time: monotonic, never falling. */
 export type TimedSlotEvent = { readonly atMs: number } & SlotEvent;
 
-/**
- * The result of a probe: the engine is ready, not ready yet, another process has its port, or it
- * serves another model.
- */
-export type ProbeResult = 'ready' | 'waiting' | 'foreign' | { readonly wrong: string };
+/** The result of a probe: the engine is ready, not ready yet, or it serves another model. */
+export type ProbeResult = 'ready' | 'waiting' | { readonly wrong: string };
 
 /** An effect that the shell must run. */
 export type SlotEffect =
@@ -214,7 +206,6 @@ export function coldSlot(history: readonly number[], replicas = 1): SlotState {
     engine: null,
     leases: [],
     failures: 0,
-    collisions: 0,
     reason: slotReason('never_started'),
   };
   return {

@@ -15,9 +15,6 @@ const stableMs = 60_000;
 /** The longest that the circuit stays open (design.md, X6). */
 const circuitMaxMs = 600_000;
 
-/** Consecutive starts with an occupied port before that counts as a failure. */
-const collisionsMax = 5;
-
 /** The time to fall asleep, which at most copies the weights. */
 const fallAsleepMs = 60_000;
 
@@ -101,7 +98,7 @@ export function serveFrom(
     misses: 0,
     yieldsFromMs: never,
   } as const;
-  return { ...withReplica(state, at, { phase, collisions: 0, reason: slotReason('ready') }), history };
+  return { ...withReplica(state, at, { phase, reason: slotReason('ready') }), history };
 }
 
 /**
@@ -149,7 +146,7 @@ export function failStart(
   context: ReducerContext,
 ): SlotState {
   const failures = (state.replicas[at]?.failures ?? 0) + 1;
-  const failed = { ...withReplica(state, at, { failures, collisions: 0 }), target: false };
+  const failed = { ...withReplica(state, at, { failures }), target: false };
   return reschedule(
     collapse(failed, at, reason, exited, delayMs(failures, failures, context.config), context),
     false,
@@ -173,17 +170,6 @@ export function crash(
   const crashed = { ...withReplica(state, at, { failures }), target: state.target || state.queue.size > 0 };
   const waitMs = failures === 1 ? 0 : delayMs(failures, failures - 1, context.config);
   return reschedule(collapse(crashed, at, reason, exited, waitMs, context), phase.kind === 'READY', context);
-}
-
-/**
- * Another process has the port of this start: the next start takes another port, and the waiters
- * stay.
- */
-export function collide(state: SlotState, at: number, exited: boolean, context: ReducerContext): SlotState {
-  const reason = slotReason('port_taken');
-  const collisions = (state.replicas[at]?.collisions ?? 0) + 1;
-  if (collisions >= collisionsMax) return failStart(state, at, reason, exited, context);
-  return collapse({ ...withReplica(state, at, { collisions }), target: true }, at, reason, true, 0, context);
 }
 
 /** Nothing of the engine is left, nor of its memory. */

@@ -1,8 +1,8 @@
-import { slotReason } from './reasons.ts';
-import { refusal, worthWaiting } from './scheduler/estimate.ts';
-import { dequeue, enqueue, rework } from './scheduler/queue.ts';
-import type { SlotState, TimedSlotEvent } from './scheduler/state.ts';
-import { isIn, type ReducerContext, reschedule, shortGraceMs, withReplica } from './scheduler/transitions.ts';
+import { slotReason } from '../reasons.ts';
+import { refusal, worthWaiting } from './estimate.ts';
+import { dequeue, enqueue, rework } from './queue.ts';
+import type { SlotState, TimedSlotEvent } from './state.ts';
+import { isIn, type ReducerContext, reschedule, shortGraceMs, withReplica } from './transitions.ts';
 
 /** Adds a request to the queue, or responds at once when it would wait in vain. */
 export function acquire(
