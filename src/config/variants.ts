@@ -1,5 +1,6 @@
 /** Engines with OpenAI's API that are known to differ. */
-export const engineVariants = ['vllm', 'sglang', 'llama-server', 'ollama', 'lm-studio'] as const;
+// biome-ignore format: one word per line is no clearer
+export const engineVariants = ['vllm', 'sglang', 'llama-server', 'ollama', 'lm-studio', 'transformers'] as const;
 
 /** The APIs with the dialect `openai` that are known to differ; `generic` is any other one. */
 // biome-ignore format: one word per line is no clearer

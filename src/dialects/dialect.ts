@@ -117,8 +117,6 @@ export interface Dialect {
    * cannot express it.
    */
   encode(request: CompletionRequest, to: Destination): UpstreamCodec | Promise<UpstreamCodec>;
-  /** The upstream's error message, for the log only. */
-  parseErrorMessage(body: string): string;
 }
 
 /**

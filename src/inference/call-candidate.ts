@@ -96,7 +96,7 @@ export async function callCandidate(
     respondedMs = targets.clock.monotonic();
     const firstByteMs = respondedMs - sentAtMs;
     const { status } = response;
-    if (status < 200 || status > 299) outcome = await errorOutcome(targets, target, response);
+    if (status < 200 || status > 299) outcome = await errorOutcome(targets, response);
     else {
       const { memory } = context.of.exchange;
       const read = await readResponse(targets, { response, codec, candidate, target, call, request, memory });
@@ -164,12 +164,8 @@ function destinationOf({ model }: UpstreamTarget, candidate: Candidate): Destina
   return { model, modelId, variant, overrides, supportedParameters, maxCompletionTokens, price };
 }
 
-async function errorOutcome(
-  targets: TargetResolver,
-  target: UpstreamTarget,
-  response: UpstreamResponse,
-): Promise<Outcome> {
-  const { reason, waitMs } = await readErrorMessage(targets, target, response);
+async function errorOutcome(targets: TargetResolver, response: UpstreamResponse): Promise<Outcome> {
+  const { reason, waitMs } = await readErrorMessage(targets, response);
   const retryAfterMs = retryAfterOf(response.headers, targets.clock.now()) ?? waitMs;
   return { kind: 'refused', status: response.status, reason, retryAfterMs };
 }

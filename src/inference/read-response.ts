@@ -1,5 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { UpstreamCodec } from '../dialects/dialect.ts';
+import { parseErrorMessage } from '../dialects/parse-error-message.ts';
 import { ClaimBounds } from '../metering/reconcile-usage.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
@@ -71,7 +72,6 @@ export interface ErrorBody {
 /** Reads the message of an error response. */
 export async function readErrorMessage(
   targets: TargetResolver,
-  { dialect }: UpstreamTarget,
   { body }: UpstreamResponse,
 ): Promise<ErrorBody> {
   const timer = targets.clock.after(errorBodyMs, () => body.cancel(new Error('slow error body')));
@@ -80,7 +80,7 @@ export async function readErrorMessage(
     for (let pieces = await body.next(); pieces !== null; pieces = await body.next())
       take(body, held, pieces, maxErrorBytes);
     const text = held.take().toString('utf8');
-    return { reason: dialect.parseErrorMessage(text), waitMs: statedWaitMs(text) };
+    return { reason: parseErrorMessage(text), waitMs: statedWaitMs(text) };
   } catch {
     return { reason: unreadableError, waitMs: null };
   } finally {

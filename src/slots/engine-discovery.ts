@@ -99,8 +99,12 @@ const owners: ReadonlyMap<unknown, { readonly kind: string; readonly title: stri
 
 /** The engine behind a default port, which others use too: 8000 is the port of many servers. */
 function identify(endpoint: DefaultEndpoint, rows: readonly unknown[]): { kind: string; title: string } {
-  const owner = owners.get(objectOf(rows[0])['owned_by']);
-  if (owner !== undefined) return owner;
+  const { owned_by: owner, status } = objectOf(rows[0]);
+  const stated = owners.get(owner);
+  if (stated !== undefined) return stated;
+  // It states who made the model instead, and whether the model is loaded.
+  if (/^(un)?loaded$/.test(String(objectOf(status)['value'])))
+    return { kind: 'transformers', title: 'transformers serve' };
   return endpoint.name === 'vllm'
     ? { kind: 'local', title: 'Local engine' }
     : { kind: endpoint.name, title: endpoint.title };

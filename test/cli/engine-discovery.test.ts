@@ -80,20 +80,24 @@ test('an engine is named by what it states, not by its port, and a model by the 
   await once(other.listen(0, '127.0.0.1'), 'listening');
   t.after(() => other.close());
   const { port: at } = other.address() as AddressInfo;
-  for (const [id, owner, expected] of [
+  for (const [id, owner, expected, status] of [
     ['Qwen/Qwen3-8B', 'vllm', 'vllm/qwen-qwen3-8b'],
     ['models/Qwen3 8B.gguf', 'llamacpp', `llama-server-${at}/qwen3-8b`],
     ['./tiny', 'sglang', `sglang-${at}/tiny`],
+    ['/models/tiny', 'models', `transformers-${at}/tiny`, { value: 'loaded' }],
     ['tiny', 'someone', `local-${at}/tiny`],
   ] as const) {
-    listing.rows = [{ id, owned_by: owner }];
+    listing.rows = [{ id, owned_by: owner, status }];
     const folder = join(installation.folder, `found-${owner}`);
     const [found] = await findEngines(folder, [{ title: 'vLLM', name: 'vllm', port: at }]);
     assert.equal(found?.models[0]?.id, expected);
     const text = builtInConfig(folder, { nodePath: process.execPath, root } as Parameters<
       typeof builtInConfig
     >[1]);
-    assert.equal(/variant: (\S+)/.exec(text)?.[1], /^(vllm|llama-server|sglang)/.exec(expected)?.[0]);
+    assert.equal(
+      /variant: (\S+)/.exec(text)?.[1],
+      /^(vllm|llama-server|sglang|transformers)/.exec(expected)?.[0],
+    );
   }
 });
 

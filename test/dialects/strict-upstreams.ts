@@ -377,4 +377,12 @@ export const strictUpstreams: readonly StrictUpstream[] = [
           : null,
     ),
   ),
+  engine(
+    'transformers',
+    onlyKnows(
+      `${openaiKnows} functions function_call reasoning_effort verbosity generation_config chat_template_kwargs`,
+      (name) => `Unexpected fields in the request: {'${name}'}`,
+    ),
+    { status: 422, reasoning: null },
+  ),
 ];

@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Secret } from '../../src/config/secret.ts';
-import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { engineSlot, openSlots } from '../harness/fake-engine.ts';
 import { freePort } from '../harness/free-port.ts';
 import {
@@ -37,16 +36,10 @@ const schema = {
   required: ['ok'],
   additionalProperties: false,
 };
-/** Two thousand tokens, which take these engines half a second: nothing shorter fits the schema. */
-const endless = { type: 'array', items: { type: 'boolean' }, minItems: 900 };
-const long = {
-  messages,
-  stream: true,
-  response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: endless } },
-};
 
 /** A gateway whose only slot runs the engine. */
 interface World {
+  readonly engine: RealEngine;
   readonly naru: TestGateway;
   readonly account: TestAccount;
   send(body: object, signal?: AbortSignal): Promise<TestResponse>;
@@ -66,7 +59,7 @@ async function open(engine: RealEngine, slot: object = {}, limits: object = {}):
           ...slot,
         },
       ] as never,
-      limits: { cold_wait_ms: 30_000, ...limits },
+      limits: { cold_wait_ms: 120_000, ...limits },
     },
     expectsInternalErrors: true,
   });
@@ -77,26 +70,29 @@ async function open(engine: RealEngine, slot: object = {}, limits: object = {}):
       body: { model: 'test/real', ...body },
       ...(signal === undefined ? {} : { signal }),
     });
-  return { naru, account, send };
+  return { engine, naru, account, send };
 }
 
 /** The same request to the engine itself. */
-async function direct({ naru }: World, body: object): Promise<Record<string, Record<string, number>>> {
+async function direct(
+  { engine, naru }: World,
+  body: object,
+): Promise<Record<string, Record<string, number>>> {
   const { port } = naru.gateway.slots.status('real');
   const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    body: JSON.stringify({ model: engine.model, ...body }),
   });
   return (await response.json()) as Record<string, Record<string, number>>;
 }
 
 /** Sends a streamed request and resolves once its first bytes have arrived. */
-async function begin({ naru, account }: World, signal?: AbortSignal): Promise<() => Promise<string>> {
+async function begin({ engine, naru, account }: World, signal?: AbortSignal): Promise<() => Promise<string>> {
   const response = await fetch(`${naru.origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'test/real', ...long }),
+    body: JSON.stringify({ model: 'test/real', messages, stream: true, ...engine.long }),
     ...(signal === undefined ? {} : { signal }),
   });
   assert.equal(response.status, 200);
@@ -138,15 +134,14 @@ const checks: Readonly<Record<string, Check>> = {
       all.map(() => 200),
     );
   },
-  'a JSON schema binds the answer, and a stop sequence ends it': async (world) => {
-    const format = { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
-    const { json } = await world.send({ ...greedy, max_tokens: 200, response_format: format });
-    assert.equal(typeof JSON.parse(json.choices[0].message.content).ok, 'boolean');
+  'a stop sequence ends the text before it, whole and streamed': async (world) => {
     const plain = (await world.send(greedy)).json.choices[0].message.content as string;
     const stop = plain.split(' ')[2] ?? '';
     const stopped = (await world.send({ ...greedy, stop: [stop] })).json.choices[0];
     assert.equal(stopped.message.content, plain.slice(0, plain.indexOf(stop)));
     assert.equal(stopped.finish_reason, 'stop');
+    const streamed = await world.send({ ...greedy, stop: [stop], stream: true });
+    assert.equal(textOf(eventsOf(streamed.text)), stopped.message.content);
   },
   'a client that leaves frees the lane, and the engine stops generating': async (world) => {
     const leave = new AbortController();
@@ -176,41 +171,90 @@ const checks: Readonly<Record<string, Check>> = {
   'it stops when idle, and the next request starts it again': async (world) => {
     const { slots } = world.naru.gateway;
     const { starts } = slots.status('real');
-    await until('it is cold', () => slots.status('real').state === 'COLD', 20_000);
+    await until('it is cold', () => slots.status('real').state === 'COLD', 60_000);
     assert.equal((await world.send(greedy)).status, 200);
     assert.equal(slots.status('real').starts, starts + 1);
   },
 };
 
-for (const engine of realEngines)
+/** What one engine does, after the checks. */
+const ownChecks: ReadonlyMap<RealEngine, Readonly<Record<string, Check>>> = new Map([
+  [
+    realEngines.llamaServer,
+    {
+      'a JSON schema binds the answer': async (world) => {
+        const format = { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
+        const { json } = await world.send({ ...greedy, max_tokens: 200, response_format: format });
+        assert.equal(typeof JSON.parse(json.choices[0].message.content).ok, 'boolean');
+      },
+      // The engine reports the tokens of the first choice only: Naru counts the text of all itself.
+      'several choices are billed with the text of all': async (world) => {
+        const perChoice: number[] = [];
+        for (const n of [2, 3, 4]) {
+          const { json } = await world.send({ ...greedy, n });
+          assert.equal(json.choices.length, n);
+          perChoice.push(json.usage.completion_tokens / n);
+        }
+        const [each = 0] = perChoice;
+        assert.ok(each >= 1, String(each));
+        assert.deepEqual(perChoice, [each, each, each]);
+      },
+    },
+  ],
+  [
+    realEngines.transformersServe,
+    {
+      'what it rejects or ignores is not sent, and noted': async (world) => {
+        const asked = { top_k: 5, min_p: 0.1, repetition_penalty: 1.1, n: 2, presence_penalty: 0.5, seed: 1 };
+        const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
+        const response = await world.send({ ...greedy, ...asked, tools, tool_choice: 'required' });
+        assert.equal(response.status, 200, response.text);
+        const path = `/generation?id=${response.headers.get('x-generation-id')}`;
+        const { data } = (await world.naru.send('GET', path, { key: world.account.key })).json;
+        const changed = data.provider_responses[0].parameter_changes.map(
+          ({ parameter }: { readonly parameter: string }) => parameter,
+        );
+        assert.deepEqual(changed.toSorted(), [...Object.keys(asked).slice(0, 5), 'tool_choice'].toSorted());
+      },
+      'its error about another model reaches the client, and costs nothing': async ({ engine }) => {
+        const other = await open(engine, { model: undefined });
+        try {
+          const response = await other.send(greedy);
+          assert.equal(response.status, 502, response.text);
+          assert.match(response.json.error.message, /Server is pinned to/);
+          assert.deepEqual((await ledgerOf(other.naru, other.account)).debits, []);
+        } finally {
+          await other.naru.close();
+        }
+      },
+    },
+  ],
+]);
+
+for (const engine of Object.values(realEngines))
   suite(engine.name, () => {
     let world: World;
     before(async () => {
       world = await open(engine, { max_concurrency: 2, idle_stop_ms: 3000 });
     });
     after(() => world?.naru.close());
-    for (const [name, check] of Object.entries(checks)) test(name, () => check(world));
-
-    // The engine reports the tokens of the first choice only: Naru counts the text of all itself.
-    test('several choices are billed with the text of all', async () => {
-      const perChoice: number[] = [];
-      for (const n of [2, 3, 4]) {
-        const { json } = await world.send({ ...greedy, n });
-        assert.equal(json.choices.length, n);
-        perChoice.push(json.usage.completion_tokens / n);
-      }
-      const [each = 0] = perChoice;
-      assert.ok(each >= 1, String(each));
-      assert.deepEqual(perChoice, [each, each, each]);
-    });
+    for (const [name, check] of Object.entries({ ...checks, ...ownChecks.get(engine) }))
+      test(name, () => check(world));
 
     test('without a wait it is 503, and after its Retry-After 200', async () => {
       const hasty = await open(engine, {}, { cold_wait_ms: 0 });
       try {
         const loading = await hasty.send(greedy);
         assert.equal(loading.status, 503, loading.text);
-        await pause(1000 * Number(loading.headers.get('retry-after')));
-        assert.equal((await hasty.send(greedy)).status, 200);
+        await until(
+          'it serves after a Retry-After',
+          async () => {
+            const response = await hasty.send(greedy);
+            await pause(1000 * Number(response.headers.get('retry-after') ?? 0));
+            return response.status === 200;
+          },
+          120_000,
+        );
       } finally {
         await hasty.naru.close();
       }
@@ -225,7 +269,7 @@ for (const engine of realEngines)
           await until(
             `start ${count} fails`,
             () => slots.status('real').starts === count && /BACKOFF|FAILED/.test(slots.status('real').state),
-            20_000,
+            60_000,
           );
         }
         assert.match(slots.status('real').reason, /no-such-flag/);
@@ -236,19 +280,30 @@ for (const engine of realEngines)
       }
     });
 
-    test('a port that another process has costs one more start', async (t: TestContext) => {
-      const foreign = createServer((_, response) => response.end('{}'));
+    test('a port that was taken while it loaded is the reason, and the next start has another', async (t) => {
+      const foreign = createServer((_, response) => response.writeHead(503).end());
       await once(foreign.listen(0, '127.0.0.1'), 'listening');
       t.after(() => foreign.close());
       const ports = [(foreign.address() as AddressInfo).port];
       const command = engine.command('{port}', key);
       const driver = { kind: 'process', command, env: { PATH: '/usr/bin:/bin' }, cwd: tmpdir() } as const;
-      const slots = await openSlots(t, engineSlot({}, { driver, apiKey: new Secret(key) }), {
-        pickPort: async () => ports.pop() ?? pickFreePort(),
-      });
+      const slots = await openSlots(
+        t,
+        engineSlot({}, { driver, apiKey: new Secret(key), startBudgetMs: 120_000 }),
+        {
+          pickPort: async () => ports.pop() ?? freePort(),
+        },
+      );
       const { signal } = new AbortController();
-      const lease = await slots.acquire('local-a', { accountId: 1, signal, coldWaitMs: 30_000 });
-      assert.deepEqual([lease.kind, slots.status('local-a').starts], ['lease', 2]);
+      const wanted = { accountId: 1, signal, coldWaitMs: 120_000 };
+      assert.equal((await slots.acquire('local-a', wanted)).kind, 'loading');
+      assert.match(slots.status('local-a').reason, /its port \d+ is taken/);
+      await until(
+        'it starts again',
+        async () => (await slots.acquire('local-a', wanted)).kind === 'lease',
+        30_000,
+      );
+      assert.equal(slots.status('local-a').starts, 2);
     });
   });
 
@@ -256,8 +311,7 @@ for (const engine of realEngines)
 const dialects = { openai: '/v1', anthropic: '/v1', google: '/v1beta' } as const;
 
 test('LiteLLM as an upstream: its counts are the bill in three dialects, whole and streamed', async (t) => {
-  const [engine] = realEngines;
-  assert.ok(engine !== undefined);
+  const engine = realEngines.llamaServer;
   const folder = mkdtempSync(join(tmpdir(), 'naru-litellm-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [enginePort, litePort] = [await freePort(), await freePort()];

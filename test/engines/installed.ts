@@ -15,19 +15,44 @@ export interface RealEngine {
   /** With this port and API key; `flags` are appended. */
   command(port: string, key: string, flags?: readonly string[]): readonly string[];
   readonly slot: object;
+  /** Its name for its model. */
+  readonly model: string;
+  /** What makes a request last for half a second or more. */
+  readonly long: object;
 }
 
-const model = fileURLToPath(new URL('../../demo-engine/model/naru-demo.gguf', import.meta.url));
+const gguf = fileURLToPath(new URL('../../demo-engine/model/naru-demo.gguf', import.meta.url));
+const transformers = engineVenv('transformers');
+/** Made with the engine's own packages by `tiny-model.py`. */
+const tiny = join(transformers, 'tiny-model');
+/** Two thousand tokens, which take llama-server half a second: nothing shorter fits the schema. */
+const endless = { type: 'array', items: { type: 'boolean' }, minItems: 900 };
 
-/** The engines, each with what its slot states. */
-export const realEngines: readonly RealEngine[] = [
-  {
-    name: 'llama-server',
-    command: (port, key, flags = []) => [
-      join(engineVenv('llama-server'), 'bin/python'),
-      join(import.meta.dirname, 'llama-server.py'),
-      ...['-m', model, '--port', port, '--api-key', key, ...flags],
-    ],
-    slot: { variant: 'llama-server', ready_path: '/health' },
+const llamaServer: RealEngine = {
+  name: 'llama-server',
+  command: (port, key, flags = []) => [
+    join(engineVenv('llama-server'), 'bin/python'),
+    join(import.meta.dirname, 'llama-server.py'),
+    ...['-m', gguf, '--port', port, '--api-key', key, ...flags],
+  ],
+  slot: { variant: 'llama-server', ready_path: '/health' },
+  model: 'naru-demo',
+  long: {
+    response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: endless } },
   },
-];
+};
+
+/** It has no API key, ignores schemas, and returns one choice. */
+const transformersServe: RealEngine = {
+  name: 'transformers serve',
+  command: (port, _key, flags = []) => [
+    join(transformers, 'bin/transformers'),
+    ...['serve', tiny, '--host', '127.0.0.1', '--port', port, '--device', 'cpu', ...flags],
+  ],
+  slot: { variant: 'transformers', model: tiny, env: { HF_HUB_OFFLINE: '1', OMP_NUM_THREADS: '1' } },
+  model: tiny,
+  long: { max_tokens: 2000 },
+};
+
+/** The engines, each with the name of its packages. */
+export const realEngines = { llamaServer, transformersServe };

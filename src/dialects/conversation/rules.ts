@@ -191,6 +191,16 @@ export const fireworksMessages: MessageRules = {
   parts: { system: ['text'], user: ['text', 'image_url'], assistant: ['text'], tool: ['text'] },
 };
 
+/** transformers: `UNUSED_CHAT_COMPLETION_FIELDS` of `cli/serving/chat_completion.py`. */
+export const transformersMessages: MessageRules = {
+  ...openMessages,
+  names: openaiNames,
+  choosesNone: false,
+  forcesTool: false,
+  jsonObject: 'word',
+  jsonSchema: false,
+};
+
 /** Anthropic: https://platform.claude.com/docs/en/api/messages, and its errors. */
 export const anthropicMessages: MessageRules = {
   ...openMessages,

@@ -3,8 +3,9 @@ import { SseDecoder } from '../../wire/sse.ts';
 import type { Bytes, DecodedEvent, Destination, Dialect, StreamDecoder } from '../dialect.ts';
 import { mapChunks, withOwnNames } from '../map-chunks.ts';
 import { ChunkReader } from './chunk-reader.ts';
+import { cutAtStop } from './cut-at-stop.ts';
 import { rulesOf } from './providers.ts';
-import { parseErrorMessage, readWhole } from './read.ts';
+import { readWhole } from './read.ts';
 import { encodeRequest } from './write.ts';
 
 /** OpenAI's format, which llama.cpp, vLLM, SGLang, Ollama, LM Studio and most providers share. */
@@ -24,14 +25,21 @@ export const openaiDialect: Dialect = {
       },
       ownName,
     );
-    return mapChunks(codec, claimsTooLittle(request, to) ? withoutClaim : null);
+    const stops = rulesOf(to.variant).returnsStop ? stopsOf(request) : [];
+    return mapChunks(
+      mapChunks(codec, claimsTooLittle(request, to) ? withoutClaim : null),
+      stops.length === 0 ? null : cutAtStop(stops),
+    );
   },
-  parseErrorMessage,
 };
 
 /** Whether the upstream reports the tokens of the first choice alone (spec:money/4.12). */
 function claimsTooLittle({ choices }: CompletionRequest, { variant }: Destination): boolean {
   return choices > 1 && rulesOf(variant).claimsFirstChoice;
+}
+
+function stopsOf({ parameters: { stop } }: CompletionRequest): readonly string[] {
+  return [stop].flat().filter((text): text is string => typeof text === 'string' && text !== '');
 }
 
 /** Naru counts the text of all choices itself then. */

@@ -9,6 +9,7 @@ import {
   openaiNames,
   openMessages,
   togetherMessages,
+  transformersMessages,
 } from '../conversation/rules.ts';
 import type { Effort } from '../reasoning.ts';
 import type { ReasoningRules } from './reasoning.ts';
@@ -96,6 +97,8 @@ export interface ProviderRules extends ParameterRules {
   readonly claimsFirstChoice: boolean;
   /** Whether `stream_options` is sent; an API without it reports usage anyway. */
   readonly streamOptions: boolean;
+  /** Whether a response has the stop sequence that ended it. */
+  readonly returnsStop: boolean;
   /** The first one that matches a model applies. */
   readonly families: readonly FamilyRules[];
 }
@@ -117,6 +120,7 @@ const base: Omit<ProviderRules, 'name' | 'documentation'> = {
   messages: openMessages,
   claimsFirstChoice: false,
   streamOptions: true,
+  returnsStop: false,
   families: [],
 };
 
@@ -443,6 +447,22 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     converts: { tool_choice: 'word', response_format: 'json_schema' },
     thinking: { as: 'effort', efforts: threeLevels },
     reasoning: bothFields,
+  },
+  transformers: {
+    ...base,
+    name: 'transformers serve',
+    documentation: 'https://huggingface.co/docs/transformers/main/en/serving',
+    // It ignores the last two and others of OpenAI's, and rejects those that OpenAI lacks.
+    accepts: [
+      ...['temperature', 'top_p', 'stop', 'tools', 'max_tokens', 'frequency_penalty', 'logit_bias', 'seed'],
+      ...['response_format', 'tool_choice'],
+    ],
+    limit: 'max_tokens',
+    thinking: { as: 'template', efforts: {} },
+    reasoning: noReasoning,
+    messages: transformersMessages,
+    streamOptions: false,
+    returnsStop: true,
   },
 };
 

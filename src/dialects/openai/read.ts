@@ -7,20 +7,15 @@ import {
   type ToolCallDelta,
   type UsageClaim,
 } from '../../wire/chat.ts';
-import { isObject, type JsonObject, memberIn, responseLimits, shapeFault } from '../../wire/json.ts';
+import { isObject, type JsonObject, memberIn } from '../../wire/json.ts';
 import { doneData } from '../../wire/sse.ts';
-import { type DecodedEvent, maxReasonLength, shortName } from '../dialect.ts';
+import { type DecodedEvent, shortName } from '../dialect.ts';
 import { finishReasonOf } from '../finish-reasons.ts';
+import { parseErrorMessage, parseUpstreamJson } from '../parse-error-message.ts';
 import { reasoningOf } from './reasoning.ts';
 
 /** More choices in one object, or a higher index, than any request can specify. */
 const maxChoices = 1024;
-/**
- * Only longer texts are checked for a hostile shape before they are parsed; a short one is
- * harmless.
- */
-const shortText = 4096;
-
 /** Reads one event of a stream. */
 export function readEvent(kind: CompletionKind, data: string): DecodedEvent {
   if (data === doneData || (data.length < 64 && data.trim() === doneData)) return { kind: 'done' };
@@ -32,21 +27,11 @@ export function readWhole(kind: CompletionKind, body: string): DecodedEvent {
   return readObject(kind, body, 'message');
 }
 
-/** An upstream's error message, or the start of the body when it has none. */
-export function parseErrorMessage(body: string): string {
-  const parsed = parse(body);
-  const error = isObject(parsed) ? parsed['error'] : undefined;
-  if (typeof error === 'string') return error.slice(0, maxReasonLength);
-  if (isObject(error) && typeof error['message'] === 'string')
-    return error['message'].slice(0, maxReasonLength);
-  return body.slice(0, maxReasonLength);
-}
-
 /**
  * `member` is the member of a choice with its content: `delta` in a stream, `message` otherwise.
  */
 function readObject(kind: CompletionKind, text: string, member: 'delta' | 'message'): DecodedEvent {
-  const parsed = parse(text);
+  const parsed = parseUpstreamJson(text);
   if (!isObject(parsed)) return { kind: 'malformed', reason: 'no JSON object' };
   if (parsed['error'] != null) return errorEventOf(parsed['error'], text);
   const choices = parsed['choices'];
@@ -241,15 +226,6 @@ function errorEventOf(error: unknown, text: string): DecodedEvent {
     status: Number.isInteger(code) && code >= 400 && code < 600 ? code : null,
     reason: parseErrorMessage(text),
   };
-}
-
-function parse(text: string): unknown {
-  if (text.length > shortText && shapeFault(text, responseLimits) !== null) return undefined;
-  try {
-    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** An index that is safe for clients, which may allocate a list of that length. */

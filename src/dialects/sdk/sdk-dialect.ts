@@ -14,7 +14,6 @@ import { type ReasoningOptions, readReasoning, withinTokens } from '../reasoning
 import { sdkParameters } from './accepted-parameters.ts';
 import { writeCall } from './call-options.ts';
 import { createCodec, type SdkCall } from './codec.ts';
-import { parseErrorMessage } from './errors.ts';
 import type { SupportedUrls } from './media.ts';
 import type { OpenModel, ProviderQuirks } from './provider-quirks.ts';
 import { readDetails } from './reasoning-details.ts';
@@ -39,7 +38,6 @@ export function sdkDialect(how: SdkDialect): Dialect {
   return {
     name: how.name,
     encode: async (request, to) => begin(how, await loading, request, to),
-    parseErrorMessage,
   };
 }
 
