@@ -20,7 +20,7 @@ export function startJobs(core: GatewayCore, opened: AsyncDisposableStack): void
       { name: 'read-certificate', everyMs: 600_000, run: () => core.certificate.look() },
       { name: 'read-alarms', everyMs: 5_000, run: () => alarms.refresh() },
       { name: 'read-upkeep', everyMs: 15_000, run: () => alarms.refreshUpkeep() },
-      { name: 'sync-datasets', everyMs: 60_000, run: () => datasets.syncDue() },
+      { name: 'sync-datasets', everyMs: 5_000, run: () => datasets.syncDue() },
     ],
     { clock, log },
   );

@@ -6,7 +6,6 @@ import { defaultPorts } from '../config/defaults.ts';
 import { type AdminParts, type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 import type { Identity } from '../identity/identity.ts';
 import { type MetricData, type Registry, readRegistry, renderPage } from '../metrics/registry.ts';
-import { DatasetRuns } from '../operations/dataset-runs.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
 import { openIdentity } from '../operations/open-identity.ts';
 import { createOperatorService } from '../operations/operator-service.ts';
@@ -161,8 +160,6 @@ function openConsole(
 ): PageServer {
   const { config, database, workers, clock, log } = parts;
   const file = parts.configFile ?? { read: () => shared.config, readToPublish: () => shared.config };
-  const datasetRuns = new DatasetRuns({ clock, database, log, identity, settings: config.datasets });
-  opened.defer(() => datasetRuns.close());
   const verification = new LedgerVerification({ clock, database, log, identity });
   opened.defer(() => verification.stop());
   return pages.serve(
@@ -188,7 +185,6 @@ function openConsole(
         close: async () => {},
       }),
       datasets: config.datasets,
-      datasetRuns,
       verification,
       dataDir: parts.dataDir,
       configuration: parts.configuration,

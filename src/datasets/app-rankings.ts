@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Sql } from '../store/sql.ts';
-import { type Clock, isoOf } from '../time/clock.ts';
+import { isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
 import {
   attributionOf,
@@ -8,6 +8,7 @@ import {
   type DatasetResponse,
   noAttribution,
   type Synced,
+  type SyncParts,
 } from './dataset.ts';
 import type { Day } from './days.ts';
 import {
@@ -27,8 +28,6 @@ const path = '/datasets/app-rankings';
 const pageRows = 100;
 /** The source skips at most this many rows (spec:compat/11.5), so ranks up to 200 can be read. */
 const maxOffset = 100;
-/** How often the pages are read again when they are inconsistent, before it is a fault. */
-const readings = 3;
 const { text, count, tokens, day, asOf } = members;
 const names = z.array(text).nullish();
 
@@ -76,33 +75,19 @@ export type AppRow = z.output<typeof appRow>;
 /** One period of the app ranking: by rank, from 1, without gaps. */
 export type AppPeriod = Period<AppRow>;
 
-/** The pages are inconsistent: the source's data changed while they were read. */
-class Changed extends Error {}
-
 /**
  * Reads the source's latest period page by page and publishes it as a whole (spec:api/18). Throws as
  * `SourceReader.read` does.
  */
-export async function syncApps(reader: SourceReader, clock: Clock): Promise<Synced> {
-  const [first, ...others] = await readConsistent(reader);
+export async function syncApps({ reader, database, clock }: SyncParts): Promise<Synced> {
+  const [first, ...others] = await readPages(reader);
   if (first === undefined) return { rows: 0, through: null };
   const rows = [first, ...others].flatMap((page) => page.data);
   const { start_date: startDay, end_date: endDay, as_of } = first.meta;
   const syncedAtMs = clock.now();
   const period = { startDay, endDay, asOfMs: as_of ?? syncedAtMs, syncedAtMs, rows, about: null };
-  await reader.publish((sql) => writePeriods(sql, key, [period]));
+  await database.transaction((sql) => writePeriods(sql, key, [period]));
   return { rows: rows.length, through: isoDay(endDay) };
-}
-
-async function readConsistent(reader: SourceReader): Promise<readonly AppPage[]> {
-  for (let reading = 1; ; reading += 1) {
-    try {
-      return await readPages(reader);
-    } catch (error) {
-      if (!(error instanceof Changed)) throw error;
-      if (reading === readings) throw new SourceFault(`${path}: ${error.message}`);
-    }
-  }
 }
 
 async function readPages(reader: SourceReader): Promise<readonly AppPage[]> {
@@ -128,7 +113,10 @@ function queryAfter([first]: readonly AppPage[], offset: number): Record<string,
   return { ...page, start_date: isoDay(first.meta.start_date), end_date: isoDay(first.meta.end_date) };
 }
 
-/** One period, ranks from 1 without gaps, each app once, most tokens first. */
+/**
+ * One period, ranks from 1 without gaps, each app once, most tokens first: anything else is of data
+ * that changed while its pages were read.
+ */
 function assertConsistent(pages: readonly AppPage[]): void {
   const [first] = pages;
   if (
@@ -136,13 +124,15 @@ function assertConsistent(pages: readonly AppPage[]): void {
       ({ meta }) => meta.start_date !== first?.meta.start_date || meta.end_date !== first.meta.end_date,
     )
   )
-    throw new Changed('pages are of different periods');
+    throw new SourceFault(`${path}: pages are of different periods`);
   const rows = pages.flatMap((page) => page.data);
-  if (rows.some((row, index) => row.rank !== index + 1)) throw new Changed('ranks are doubled or missing');
-  if (new Set(rows.map((row) => row.app_id)).size < rows.length) throw new Changed('an app has two ranks');
+  if (rows.some((row, index) => row.rank !== index + 1))
+    throw new SourceFault(`${path}: ranks are doubled or missing`);
+  if (new Set(rows.map((row) => row.app_id)).size < rows.length)
+    throw new SourceFault(`${path}: an app has two ranks`);
   const tokens = rows.flatMap((row) => (row.total_tokens === null ? [] : [BigInt(row.total_tokens)]));
   if (tokens.some((count, index) => count > (tokens[index - 1] ?? count)))
-    throw new Changed('an app has more tokens than the one before it');
+    throw new SourceFault(`${path}: an app has more tokens than the one before it`);
 }
 
 /** The query of the app ranking (spec:api/18). */

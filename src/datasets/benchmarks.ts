@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Sql } from '../store/sql.ts';
-import { type Clock, isoOf } from '../time/clock.ts';
+import { isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
-import type { DatasetParts, DatasetResponse, Synced } from './dataset.ts';
+import type { DatasetParts, DatasetResponse, Synced, SyncParts } from './dataset.ts';
 import { utcDayAt } from './days.ts';
 import { deletePeriods, type Period, readLatestPeriod, writePeriods } from './periods-sql.ts';
 import { sampleBenchmarks } from './samples.ts';
-import { members, type SourceReader } from './source.ts';
+import { members } from './source.ts';
 
 const key = { dataset: 'benchmarks', series: '' };
 
@@ -152,7 +152,7 @@ const queries: readonly { readonly source: string; readonly [parameter: string]:
 ];
 
 /** Reads all benchmarks and replaces the earlier ones. Throws as `SourceReader.read` does. */
-export async function syncBenchmarks(reader: SourceReader, clock: Clock): Promise<Synced> {
+export async function syncBenchmarks({ reader, database, clock }: SyncParts): Promise<Synced> {
   const items = new Map<string, BenchmarkItem>();
   const about: Record<string, Publishers[string]> = {};
   const times: number[] = [];
@@ -168,7 +168,7 @@ export async function syncBenchmarks(reader: SourceReader, clock: Clock): Promis
   const asOfMs = times.length === 0 ? syncedAtMs : Math.min(...times);
   const day = utcDayAt(asOfMs);
   const snapshot = { startDay: day, endDay: day, asOfMs, syncedAtMs, rows: [...items.values()], about };
-  await reader.publish(async (sql) => {
+  await database.transaction(async (sql) => {
     await deletePeriods(sql, key.dataset);
     await writePeriods(sql, key, [snapshot]);
   });

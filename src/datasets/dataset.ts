@@ -1,5 +1,6 @@
 import type { Database } from '../store/database.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
+import type { SourceReader } from './source.ts';
 
 /** What reading a dataset needs. */
 export interface DatasetParts {
@@ -13,6 +14,13 @@ export interface DatasetParts {
 export interface DatasetResponse {
   readonly data: readonly object[];
   readonly meta: object;
+}
+
+/** What the sync of a dataset needs. */
+export interface SyncParts {
+  readonly reader: SourceReader;
+  readonly database: Database;
+  readonly clock: Clock;
 }
 
 /** The result of a sync. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { refuse } from '../errors/catalogue.ts';
 import { messages, requirements } from '../errors/messages.ts';
 import type { Sql } from '../store/sql.ts';
-import { type Clock, isoOf } from '../time/clock.ts';
+import { isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
 import {
   attributionOf,
@@ -10,6 +10,7 @@ import {
   type DatasetResponse,
   noAttribution,
   type Synced,
+  type SyncParts,
 } from './dataset.ts';
 import {
   type Day,
@@ -24,7 +25,7 @@ import {
 import { hasRows, type Period, readLatestPeriod, readPeriods, writePeriods } from './periods-sql.ts';
 import { sampleModelRows } from './samples.ts';
 import { allSeries, type Series } from './series.ts';
-import { members, type SourceReader } from './source.ts';
+import { members } from './source.ts';
 
 const dataset = 'rankings-daily';
 
@@ -189,15 +190,15 @@ const windowDays = { day: 92, week: 364 };
  * published as a whole, and the next sync continues after the last one. Throws as
  * `SourceReader.read` does.
  */
-export async function syncModels(reader: SourceReader, clock: Clock, sql: Sql): Promise<Synced> {
-  const lastDay = lastCompletedDay(clock.now());
+export async function syncModels(parts: SyncParts): Promise<Synced> {
+  const lastDay = lastCompletedDay(parts.clock.now());
   let rows = 0;
   for (const series of allSeries) {
-    const through = await readThrough(sql, series.name);
+    const through = await readThrough(parts.database, series.name);
     const fresh = through === null ? firstDay : through + 1 - readAgain[series.grain];
     for (let from = beginning(series, fresh); from <= lastDay; from += windowDays[series.grain]) {
       const to = Math.min(lastDay, from + windowDays[series.grain] - 1);
-      const added = await syncWindow(reader, clock, series, { start: from, end: to });
+      const added = await syncWindow(parts, series, { start: from, end: to });
       rows += added;
     }
   }
@@ -210,8 +211,7 @@ export async function readThrough(sql: Sql, series: string): Promise<Day | null>
 }
 
 async function syncWindow(
-  reader: SourceReader,
-  clock: Clock,
+  { reader, database, clock }: SyncParts,
   series: Series,
   { start, end }: Window,
 ): Promise<number> {
@@ -229,7 +229,7 @@ async function syncWindow(
   const periods = [...dates].map(([day, rows]): Period<StoredRow> => {
     return { startDay: day, endDay: day, asOfMs: meta.as_of ?? syncedAtMs, syncedAtMs, rows, about: null };
   });
-  await reader.publish((sql) => writePeriods(sql, { dataset, series: series.name }, periods));
+  await database.transaction((sql) => writePeriods(sql, { dataset, series: series.name }, periods));
   return data.length;
 }
 

@@ -4,166 +4,98 @@ import { HttpError, HttpStatusError } from '../http/client/http-error.ts';
 import { requestText } from '../http/client/request.ts';
 import { retryAfterOf } from '../http/client/retry-after.ts';
 import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
 import { type Clock, parseInstant, pause } from '../time/clock.ts';
-import { parseDay, utcDayAt } from './days.ts';
-import { countRequest, hasLease } from './sync-sql.ts';
-
-/** The limits of one request, milliseconds. */
-export interface SourceLimits {
-  readonly connectMs: number;
-  /** From the request to the last byte. */
-  readonly wholeMs: number;
-  readonly bodyBytes: number;
-}
-
-/** A window of 92 days has about 500 KB and takes seconds. */
-export const defaultSourceLimits: SourceLimits = {
-  connectMs: 10_000,
-  wholeMs: 60_000,
-  bodyBytes: 32 * 1024 * 1024,
-};
+import { instantOf, parseDay, utcDayAt } from './days.ts';
+import { countRequest } from './sync-sql.ts';
 
 /**
  * The pace of requests to the source. It publishes 30 requests a minute and 500 a day for a key
  * (spec:compat/11.4).
  */
-export interface Pace {
+export interface SourcePace {
   /** Time between two requests, milliseconds. */
   readonly spacingMs: number;
   readonly requestsPerDay: number;
-  /** Delays before the second, third … attempt of one request. */
-  readonly backoffMs: readonly number[];
-  /** The longest `Retry-After` to wait for; after a longer one the whole sync is retried. */
-  readonly maxWaitMs: number;
+  /** From a request to the last byte of its response, milliseconds. */
+  readonly wholeMs: number;
 }
 
 /** 28 requests a minute and 450 a day leave a margin for other users of the key. */
-export const defaultPace: Pace = {
-  spacingMs: 2_100,
-  requestsPerDay: 450,
-  backoffMs: [2_000, 15_000, 60_000],
-  maxWaitMs: 120_000,
-};
+export const defaultPace: SourcePace = { spacingMs: 2_100, requestsPerDay: 450, wholeMs: 60_000 };
 
-/** How long the lease of the source lasts after a request: longer than any wait between two. */
-export const leaseMs = 300_000;
+const connectMs = 10_000;
+/** A window of 92 days has about 500 KB. */
+const maxBytes = 32 * 1024 * 1024;
 
 /** A failed request, or a response without the published shape. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
-  /** False: the source will not respond to this request, not even to a retry. */
-  readonly canRetry: boolean;
-  /** How long after its response a retry makes sense, milliseconds; null when it is not stated. */
+  /** How long after it a retry makes sense, milliseconds; null when that is unknown. */
   readonly retryAfterMs: number | null;
 
-  constructor(message: string, { canRetry = true, retryAfterMs = null as number | null } = {}) {
+  constructor(message: string, retryAfterMs: number | null = null) {
     super(message);
-    this.canRetry = canRetry;
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/** The request budget of the day is spent. */
-export class BudgetSpent extends Error {
-  override readonly name = 'BudgetSpent';
-}
-
-/** Another process took over the lease of the source; this one must not publish. */
-export class SourceLost extends Error {
-  override readonly name = 'SourceLost';
-  override readonly message = 'another process has the lease of the source';
 }
 
 /** What `SourceReader` needs. */
 export interface ReaderParts {
   readonly database: Database;
   readonly clock: Clock;
-  readonly pace: Pace;
-  readonly limits: SourceLimits;
+  readonly pace: SourcePace;
   readonly baseUrl: string;
   readonly key: NonNullable<Config['datasets']['syncKey']>;
-  /** Of the lease. */
-  readonly holder: string;
   /** Aborts when the gateway closes. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Reads from the source for the process that has its lease: paced, counted in the database, retried
- * on failure, and checked.
- */
+/** Reads from the source: paced and counted over all processes, and checked. */
 export class SourceReader {
   readonly #parts: ReaderParts;
-  #nextAtMs: number;
 
-  constructor(parts: ReaderParts, requestedAtMs: number | null) {
+  constructor(parts: ReaderParts) {
     this.#parts = parts;
-    const { clock, pace } = parts;
-    const sinceMs = requestedAtMs === null ? pace.spacingMs : Math.max(0, clock.now() - requestedAtMs);
-    this.#nextAtMs = clock.monotonic() + Math.max(0, pace.spacingMs - sinceMs);
   }
 
   /**
-   * Requests a path and checks the response. Throws the last `SourceFault` when every attempt
-   * failed, `BudgetSpent`, `SourceLost`, or the reason for which the sync was stopped.
+   * Requests a path and checks the response. Throws `SourceFault`, or the reason for which the sync
+   * was stopped.
    */
   async read<T>(path: string, query: Readonly<Record<string, string>>, shape: z.ZodType<T>): Promise<T> {
-    const { pace, clock, signal } = this.#parts;
-    for (let tries = 0; ; tries += 1) {
-      await this.#turn();
-      try {
-        return await this.#get(path, query, shape);
-      } catch (error) {
-        signal.throwIfAborted();
-        const fault = faultOf(error, path, clock);
-        const backoffMs = pace.backoffMs[tries];
-        const waitMs = Math.max(backoffMs ?? 0, fault.retryAfterMs ?? 0);
-        if (!fault.canRetry || backoffMs === undefined || waitMs > pace.maxWaitMs) throw fault;
-        await pause(clock, waitMs, signal);
-      }
+    const { clock, pace, baseUrl, key, signal } = this.#parts;
+    await this.#turn();
+    try {
+      const text = await requestText(`${baseUrl}${path}?${new URLSearchParams(query)}`, {
+        clock,
+        headers: {
+          authorization: `Bearer ${key.reveal()}`,
+          accept: 'application/json',
+          'user-agent': 'naru',
+        },
+        timeoutMs: pace.wholeMs,
+        connectTimeoutMs: connectMs,
+        maxBytes,
+        signal,
+      });
+      return shape.parse(JSON.parse(text, exactly));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw faultOf(error, path, clock);
     }
   }
 
-  /**
-   * Runs `work` in one transaction, if this process still has the lease: what is published becomes
-   * visible as a whole. Throws `SourceLost` otherwise.
-   */
-  publish(work: (sql: Sql) => Promise<void>): Promise<void> {
-    return this.#parts.database.transaction(async (sql) => {
-      if (!(await hasLease(sql, this.#parts.holder))) throw new SourceLost();
-      await work(sql);
-    });
-  }
-
-  async #get<T>(path: string, query: Readonly<Record<string, string>>, shape: z.ZodType<T>): Promise<T> {
-    const { clock, limits, baseUrl, key, signal } = this.#parts;
-    const text = await requestText(`${baseUrl}${path}?${new URLSearchParams(query)}`, {
-      clock,
-      headers: {
-        authorization: `Bearer ${key.reveal()}`,
-        accept: 'application/json',
-        'user-agent': 'naru',
-      },
-      timeoutMs: limits.wholeMs,
-      connectTimeoutMs: limits.connectMs,
-      maxBytes: limits.bodyBytes,
-      signal,
-    });
-    return shape.parse(JSON.parse(text, exactly));
-  }
-
-  /** Waits until the next request is allowed and counts it. */
+  /** Counts a request and waits until it is allowed. */
   async #turn(): Promise<void> {
-    const { clock, pace, signal, database, holder } = this.#parts;
-    await pause(clock, Math.max(0, this.#nextAtMs - clock.monotonic()), signal);
-    this.#nextAtMs = clock.monotonic() + pace.spacingMs;
+    const { clock, pace, signal, database } = this.#parts;
     const nowMs = clock.now();
-    const limit = { utcDay: utcDayAt(nowMs), max: pace.requestsPerDay, nowMs, untilMs: nowMs + leaseMs };
-    const counted = await database.transaction((sql) => countRequest(sql, holder, limit));
-    if (counted === 'lost') throw new SourceLost();
-    if (counted === 'spent')
-      throw new BudgetSpent(`the ${pace.requestsPerDay} requests of today are used up`);
+    const atMs = await database.transaction((sql) => countRequest(sql, pace, nowMs));
+    if (atMs === null)
+      throw new SourceFault(
+        `the ${pace.requestsPerDay} requests of today are used up`,
+        instantOf(utcDayAt(nowMs) + 1) - nowMs,
+      );
+    await pause(clock, Math.max(0, atMs - nowMs), signal);
   }
 }
 
@@ -172,8 +104,7 @@ function faultOf(error: unknown, path: string, clock: Clock): SourceFault {
   if (error instanceof HttpStatusError) {
     const { status, headers } = error;
     const message = `${path}: the source responded with ${status}${status === 401 ? ': it rejects the sync key' : ''}`;
-    const canRetry = status === 408 || status === 429 || status >= 500;
-    return new SourceFault(message, { canRetry, retryAfterMs: retryAfterOf(headers, clock.now()) });
+    return new SourceFault(message, retryAfterOf(headers, clock.now()));
   }
   if (error instanceof z.ZodError) {
     const [issue] = error.issues;

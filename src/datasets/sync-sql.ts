@@ -1,87 +1,83 @@
 import type { Sql } from '../store/sql.ts';
-import { maxClockSkewMs } from '../time/clock.ts';
+import { utcDayAt } from './days.ts';
 
 /** The state of a dataset's daily sync. */
 export interface SyncState {
   /** The Seoul day whose sync is done, since 1970-01-01; null before the first. */
   readonly doneDay: number | null;
-  /** Failures since the last success. */
+  /** Failures since the last success, and the reason of the last one. */
   readonly failures: number;
+  readonly fault: string | null;
+  /** When the job may take it again, after a failure or while it is synced; null: at once. */
   readonly retryAtMs: number | null;
   /** When the last sync succeeded; null: never. */
   readonly syncedAtMs: number | null;
 }
 
-/**
- * Gives `holder` the lease of the source until `untilMs`, unless it renews the lease; returns when
- * the last request was made, if ever. Null while another process has the lease. The lease of a dead
- * process expires; one that ends later than a new one would is of a clock that was wrong.
- */
-export async function leaseSource(
-  sql: Sql,
-  holder: string,
-  nowMs: number,
-  untilMs: number,
-): Promise<{ readonly requestedAtMs: number | null } | null> {
-  const [row] = await sql.query<{ asked_at: number | null }>(
-    `UPDATE dataset_source SET holder = $1, held_until = to_timestamp($3::float8 / 1000)
-     WHERE holder IS NULL OR holder = $1 OR held_until < to_timestamp($2::float8 / 1000)
-       OR held_until > to_timestamp($3::float8 / 1000) + interval '${maxClockSkewMs} milliseconds' RETURNING asked_at`,
-    [holder, nowMs, untilMs],
-  );
-  return row === undefined ? null : { requestedAtMs: row.asked_at };
-}
-
-/** Releases the lease of the source. */
-export async function releaseSource(sql: Sql, holder: string): Promise<void> {
-  await sql.query('UPDATE dataset_source SET holder = NULL, held_until = NULL WHERE holder = $1', [holder]);
-}
+/** A request that is to wait for longer was put off by a clock that was wrong. */
+const maxWaitMs = 60_000;
 
 /**
- * Counts one request to the source on a UTC day and renews the lease until `untilMs`. `spent`: the
- * day's `most` are used; `lost`: another process has the lease now.
+ * Counts one request to the source, of any process, and returns when it may be sent; null when those
+ * of the UTC day are used up.
  */
 export async function countRequest(
   sql: Sql,
-  holder: string,
-  count: {
-    readonly utcDay: number;
-    readonly max: number;
-    readonly nowMs: number;
-    readonly untilMs: number;
-  },
-): Promise<'counted' | 'spent' | 'lost'> {
-  const { utcDay, max, nowMs, untilMs } = count;
-  const rows = await sql.query<{ id: number }>(
-    `UPDATE dataset_source SET held_until = to_timestamp($4::float8 / 1000), day = date '1970-01-01' + $2::int,
-            requests = CASE WHEN day = date '1970-01-01' + $2::int THEN requests + 1 ELSE 1 END,
-            asked_at = to_timestamp($5::float8 / 1000)
-     WHERE holder = $1 AND (day IS DISTINCT FROM date '1970-01-01' + $2::int OR requests < $3) RETURNING id`,
-    [holder, utcDay, max, untilMs, nowMs],
+  { spacingMs, requestsPerDay }: { readonly spacingMs: number; readonly requestsPerDay: number },
+  nowMs: number,
+): Promise<number | null> {
+  const [row] = await sql.query<{ atMs: number }>(
+    `UPDATE dataset_source s SET day = t.today, requests = CASE WHEN day = t.today THEN requests + 1 ELSE 1 END,
+            asked_at = CASE WHEN asked_at + t.spacing BETWEEN t.now AND t.now + interval '${maxWaitMs} milliseconds'
+                       THEN asked_at + t.spacing ELSE t.now END
+     FROM (SELECT date '1970-01-01' + $1::int AS today, to_timestamp($2::float8 / 1000) AS now,
+                  $3::int * interval '1 millisecond' AS spacing) t
+     WHERE day IS DISTINCT FROM t.today OR requests < $4 RETURNING asked_at AS "atMs"`,
+    [utcDayAt(nowMs), nowMs, spacingMs, requestsPerDay],
   );
-  if (rows.length > 0) return 'counted';
-  return (await hasLease(sql, holder)) ? 'spent' : 'lost';
-}
-
-/**
- * Whether `holder` still has the lease; inside a transaction it cannot be taken over before the
- * end.
- */
-export async function hasLease(sql: Sql, holder: string): Promise<boolean> {
-  const rows = await sql.query<{ id: number }>('SELECT id FROM dataset_source WHERE holder = $1 FOR UPDATE', [
-    holder,
-  ]);
-  return rows.length > 0;
+  return row?.atMs ?? null;
 }
 
 /** The state of a dataset's sync. */
 export async function readSyncState(sql: Sql, dataset: string): Promise<SyncState> {
   const [state] = await sql.query<SyncState>(
-    `SELECT done_day - date '1970-01-01' AS "doneDay", failures, retry_at AS "retryAtMs", synced_at AS "syncedAtMs"
+    `SELECT done_day - date '1970-01-01' AS "doneDay", failures, fault, retry_at AS "retryAtMs", synced_at AS "syncedAtMs"
      FROM dataset_sync WHERE dataset = $1`,
     [dataset],
   );
-  return state ?? { doneDay: null, failures: 0, retryAtMs: null, syncedAtMs: null };
+  return state ?? { doneDay: null, failures: 0, fault: null, retryAtMs: null, syncedAtMs: null };
+}
+
+/**
+ * Takes a dataset that is due for a sync; returns whether it was. No other process takes it before
+ * `untilMs`, when the sync has failed for certain.
+ */
+export async function takeSync(
+  sql: Sql,
+  dataset: string,
+  untilMs: number,
+  isDue: (state: SyncState) => boolean,
+): Promise<boolean> {
+  await sql.query('INSERT INTO dataset_sync (dataset) VALUES ($1) ON CONFLICT DO NOTHING', [dataset]);
+  await sql.query('SELECT 1 FROM dataset_sync WHERE dataset = $1 FOR UPDATE', [dataset]);
+  if (!isDue(await readSyncState(sql, dataset))) return false;
+  await retryAt(sql, dataset, untilMs);
+  return true;
+}
+
+/** Sets when the job may take a dataset again; null: at once. */
+export async function retryAt(sql: Sql, dataset: string, atMs: number | null): Promise<void> {
+  const sets = 'UPDATE dataset_sync SET retry_at = to_timestamp($2::float8 / 1000) WHERE dataset = $1';
+  await sql.query(sets, [dataset, atMs]);
+}
+
+/** Makes datasets due, whatever was done today. */
+export async function requestSync(sql: Sql, datasets: readonly string[]): Promise<void> {
+  await sql.query(
+    `INSERT INTO dataset_sync (dataset) SELECT unnest($1::text[])
+     ON CONFLICT (dataset) DO UPDATE SET done_day = NULL, retry_at = NULL`,
+    [datasets],
+  );
 }
 
 /** Records that the sync of a Seoul day is done. */
@@ -89,7 +85,7 @@ export async function noteSynced(sql: Sql, dataset: string, seoulDay: number, at
   await sql.query(
     `INSERT INTO dataset_sync (dataset, done_day, synced_at)
      VALUES ($1, date '1970-01-01' + $2::int, to_timestamp($3::float8 / 1000))
-     ON CONFLICT (dataset) DO UPDATE SET done_day = excluded.done_day, synced_at = excluded.synced_at, failures = 0, retry_at = NULL`,
+     ON CONFLICT (dataset) DO UPDATE SET done_day = excluded.done_day, synced_at = excluded.synced_at, failures = 0, fault = NULL, retry_at = NULL`,
     [dataset, seoulDay, atMs],
   );
 }
@@ -98,13 +94,11 @@ export async function noteSynced(sql: Sql, dataset: string, seoulDay: number, at
 export async function noteFailure(
   sql: Sql,
   dataset: string,
-  failures: number,
-  retryAtMs: number,
+  { failures, fault, retryAtMs }: Pick<SyncState, 'failures' | 'fault' | 'retryAtMs'>,
 ): Promise<void> {
   await sql.query(
-    `INSERT INTO dataset_sync (dataset, failures, retry_at) VALUES ($1, $2, to_timestamp($3::float8 / 1000))
-     ON CONFLICT (dataset) DO UPDATE SET failures = excluded.failures, retry_at = excluded.retry_at`,
-    [dataset, failures, retryAtMs],
+    `UPDATE dataset_sync SET failures = $2, fault = $3, retry_at = to_timestamp($4::float8 / 1000) WHERE dataset = $1`,
+    [dataset, failures, fault, retryAtMs],
   );
 }
 
@@ -114,15 +108,12 @@ export interface SourceState {
   readonly day: number | null;
   readonly requests: number;
   readonly requestedAtMs: number | null;
-  /** Until when a process has the lease; null: none has. */
-  readonly heldUntilMs: number | null;
 }
 
 /** Reads the state of the source. */
 export async function readSource(sql: Sql): Promise<SourceState> {
   const [state] = await sql.query<SourceState>(
-    `SELECT day - date '1970-01-01' AS day, requests, asked_at AS "requestedAtMs", held_until AS "heldUntilMs"
-     FROM dataset_source`,
+    `SELECT day - date '1970-01-01' AS day, requests, asked_at AS "requestedAtMs" FROM dataset_source`,
   );
-  return state ?? { day: null, requests: 0, requestedAtMs: null, heldUntilMs: null };
+  return state ?? { day: null, requests: 0, requestedAtMs: null };
 }

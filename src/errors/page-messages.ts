@@ -175,10 +175,6 @@ export const pageMessages = {
     ko: '설정 파일에 `datasets.sync_key`가 없어 동기화할 수 없습니다.',
     en: 'The configuration has no `datasets.sync_key`, which synchronisation requires.',
   },
-  syncRuns: {
-    ko: '이미 동기화하고 있습니다. 끝난 후 다시 시도해 주세요.',
-    en: 'A synchronisation is already running; retry after it ends.',
-  },
   verificationRuns: {
     ko: '이미 원장을 검증하고 있습니다.',
     en: 'A verification of the ledger is already running.',

@@ -14,7 +14,6 @@ import type { ProbeReport } from '../inference/probe-candidate.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { Log } from '../log/log.ts';
 import type { Krw } from '../money/krw.ts';
-import type { DatasetRuns } from '../operations/dataset-runs.ts';
 import type { LedgerVerification } from '../operations/ledger-verification.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
 import type { Slots } from '../slots/contract.ts';
@@ -82,7 +81,6 @@ export interface ConsoleContext extends PageContext {
   /** The thresholds of the configuration. */
   readonly liability: Config['liability'];
   readonly datasets: Config['datasets'];
-  readonly datasetRuns: DatasetRuns;
   readonly verification: LedgerVerification;
 }
 

@@ -65,7 +65,7 @@ test('an interrupted sync continues behind its last window', async () => {
     start_date: '2025-01-01',
     end_date: '2025-04-02',
   });
-  source.upstream.next(first, reply.status(500), reply.status(500), reply.status(500));
+  source.upstream.next(first, reply.status(500));
   assert.equal((await at.sync('rankings-daily')).kind, 'failed');
   assert.equal(await readThrough(at.database, 'all'), dayOf('2025-04-02'));
   const before = source.sent().length;

@@ -135,7 +135,7 @@ export interface TestSync {
 
 type Pace = NonNullable<ConstructorParameters<typeof DatasetSync>[0]['pace']>;
 
-export const hurried: Pace = { spacingMs: 0, requestsPerDay: 1_000, backoffMs: [1, 1], maxWaitMs: 1_500 };
+export const hurried: Pace = { spacingMs: 0, requestsPerDay: 1_000, wholeMs: 20_000 };
 
 export async function startSync(source: ScriptedSource): Promise<TestSync> {
   const testDatabase = await createTestDatabase();
@@ -148,7 +148,7 @@ export async function startSync(source: ScriptedSource): Promise<TestSync> {
     'debug',
     () => clock.now(),
   );
-  const limits = { connectMs: 1_000, wholeMs: 20_000, bodyBytes: 4_000_000 };
+  const limits = { wholeMs: hurried.wholeMs };
   const syncs: DatasetSync[] = [];
   const another = (pace: Partial<Pace> = {}): DatasetSync => {
     const sync = new DatasetSync({
@@ -156,13 +156,11 @@ export async function startSync(source: ScriptedSource): Promise<TestSync> {
       database,
       clock,
       log,
-      pace: { ...hurried, ...pace },
-      limits,
+      pace: { ...hurried, ...limits, ...pace },
     });
     syncs.push(sync);
     return sync;
   };
-  const own = another();
   return {
     database,
     clock,
@@ -170,7 +168,7 @@ export async function startSync(source: ScriptedSource): Promise<TestSync> {
     limits,
     another,
     async sync(...datasets) {
-      const outcomes = await own.syncNow(datasets);
+      const outcomes = await another().syncNow(datasets);
       if (typeof outcomes === 'string' || outcomes[0] === undefined)
         throw new Error(`not synced: ${outcomes}`);
       return outcomes[0];

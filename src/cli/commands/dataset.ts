@@ -16,8 +16,6 @@ export function addDatasetCommands(program: Command, cli: CliContext, state: { e
         const outcomes = await operator.syncDatasets(only === undefined ? datasetNames : [only]);
         if (outcomes === 'no_key')
           throw new OperatorError('cannot sync: set datasets.sync_key in the configuration');
-        if (outcomes === 'busy')
-          throw new OperatorError('another process is syncing; try again in a few minutes');
         if (outcomes.some((outcome) => outcome.kind === 'failed')) state.exitCode = 1;
         for (const outcome of outcomes) await output.one(textOf(outcome), rowOf(outcome));
       }),

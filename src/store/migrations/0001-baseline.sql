@@ -541,23 +541,23 @@ CREATE TABLE dataset_period (
   CONSTRAINT period_ends_after_it_starts CHECK (start_date <= end_date)
 );
 
--- What each dataset's daily sync has come to. done_day: the Seoul day whose sync is done.
+-- What each dataset's daily sync has come to. done_day: the Seoul day whose sync is done. failures and fault: since
+-- the last success. retry_at: before it no process takes the dataset, after a failure or while one syncs it.
 CREATE TABLE dataset_sync (
   dataset   text PRIMARY KEY,
   done_day  date,
   failures  integer NOT NULL DEFAULT 0,
+  fault     text,
   retry_at  timestamptz,
   synced_at timestamptz
 );
 
--- One row: who talks to the source now, and how often it was asked on `day` (UTC). A holder that died is outlived.
+-- One row: how often the source was asked on `day` (UTC), and when last.
 CREATE TABLE dataset_source (
-  id         smallint PRIMARY KEY,
-  holder     uuid,
-  held_until timestamptz,
-  day        date,
-  requests   integer NOT NULL DEFAULT 0,
-  asked_at   timestamptz,
+  id       smallint PRIMARY KEY,
+  day      date,
+  requests integer NOT NULL DEFAULT 0,
+  asked_at timestamptz,
   CONSTRAINT there_is_one_source CHECK (id = 1)
 );
 COMMENT ON TABLE dataset_source IS 'has a row from the start';

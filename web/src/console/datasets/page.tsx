@@ -16,10 +16,8 @@ import { ActDialog } from '../acts/act-dialog.tsx';
 
 type Datasets = ResponseOf<'GET /console/api/datasets'>;
 type Dataset = Datasets['items'][number];
-type Run = NonNullable<Datasets['run']>;
 
-const refreshMs = 10_000;
-const runningRefreshMs = 1_000;
+const refreshMs = 5_000;
 
 /** A10: the datasets, where they come from, and synchronising them now. */
 export function Page() {
@@ -27,7 +25,7 @@ export function Page() {
   const [isStarting, setIsStarting] = useState<Dataset['dataset'] | 'all' | null>(null);
   const datasets = useQuery({
     ...readQuery('GET /console/api/datasets', {}),
-    refetchInterval: ({ state }) => (state.data?.run?.state === 'running' ? runningRefreshMs : refreshMs),
+    refetchInterval: refreshMs,
   });
   const columns = useColumns(setIsStarting, datasets.data?.has_key === true);
   return (
@@ -61,7 +59,6 @@ export function Page() {
         <>
           {datasets.data.has_key ? null : <Banner tone="warn">{t('noKey')}</Banner>}
           <Source datasets={datasets.data} />
-          {datasets.data.run === null ? null : <LastRun run={datasets.data.run} />}
           <Section title={t('list')}>
             <DataTable
               id="datasets"
@@ -120,35 +117,6 @@ function Source({ datasets }: { datasets: Datasets }) {
   );
 }
 
-const runTones = { running: 'accent', done: 'good', busy: 'warn', failed: 'bad' } as const;
-
-function LastRun({ run }: { run: Run }) {
-  const { t } = useTranslation('datasets');
-  const format = useFormat();
-  const hasFault = run.outcomes.some(({ fault }) => fault !== null);
-  return (
-    <Section title={t('run')} note={t('runBy', { name: run.started_by })}>
-      <div className="flex flex-col gap-1 text-sm" role="status">
-        <div className="flex flex-wrap items-center gap-x-3">
-          <Status tone={hasFault ? 'bad' : runTones[run.state]}>
-            {t(hasFault ? 'runState.failed' : `runState.${run.state}`)}
-          </Status>
-          <span className="text-muted">
-            <Time at={Date.parse(run.started_at)} style="second" />
-          </span>
-        </div>
-        {run.fault === null ? null : <p className="text-bad">{run.fault}</p>}
-        {run.outcomes.map(({ dataset, rows, fault }) => (
-          <p key={dataset}>
-            {t(`dataset.${dataset}`)}:{' '}
-            {fault === null ? t('rowsRead', { shown: format.count(rows ?? 0) }) : fault}
-          </p>
-        ))}
-      </div>
-    </Section>
-  );
-}
-
 function useColumns(
   onSync: (dataset: Dataset['dataset']) => void,
   hasKey: boolean,
@@ -196,6 +164,12 @@ function useColumns(
         cell: ({ failures }) =>
           failures === 0 ? format.count(0) : <Status tone="bad">{format.count(failures)}</Status>,
         value: ({ failures }) => failures,
+      },
+      {
+        id: 'fault',
+        header: t('column.fault'),
+        cell: ({ fault }) => fault ?? <None />,
+        value: ({ fault }) => fault,
       },
       {
         id: 'next',
