@@ -1,5 +1,5 @@
 import type { Destination } from './dialect.ts';
-import { reasoningParameters } from './reasoning.ts';
+import { isOfReasoning, reasoningParameters } from './reasoning.ts';
 
 /** Sent even if not declared: omitting one would change the cost or the content of the response. */
 const always = new Set(['max_tokens', 'max_completion_tokens', 'stop', 'n', 'user']);
@@ -33,14 +33,7 @@ export function isSupported(name: string, known: ReadonlySet<string>): boolean {
       return known.has(name) || known.has('structured_outputs');
     case 'top_logprobs':
       return known.has(name) || known.has('logprobs');
-    case 'reasoning':
-    case 'reasoning_effort':
-    case 'include_reasoning':
-    case 'thinking':
-    case 'enable_thinking':
-    case 'chat_template_kwargs':
-      return known.has(name) || reasoningParameters.some((one) => known.has(one));
     default:
-      return known.has(name);
+      return known.has(name) || (isOfReasoning(name) && reasoningParameters.some((one) => known.has(one)));
   }
 }

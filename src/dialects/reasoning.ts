@@ -35,6 +35,11 @@ export const reasoningParameters = [
   'enable_thinking',
 ] as const;
 
+/** Whether a parameter controls reasoning, or the template that does. */
+export function isOfReasoning(name: string): boolean {
+  return name === 'chat_template_kwargs' || (reasoningParameters as readonly string[]).includes(name);
+}
+
 /** Reads `reasoning`, the two parameters that it replaced, and the two of other APIs. */
 export function readReasoning(parameters: Readonly<Record<string, unknown>>): ReasoningOptions {
   const { reasoning, reasoning_effort: oldEffort, include_reasoning: include, thinking } = parameters;

@@ -3,7 +3,13 @@ import type { CompletionKind } from '../../wire/chat.ts';
 import { isForced } from '../conversation/tools.ts';
 import type { Destination, ParameterChange } from '../dialect.ts';
 import { isKnown, knownParameters } from '../known-parameters.ts';
-import { type Effort, type ReasoningOptions, readReasoning, reasoningParameters } from '../reasoning.ts';
+import {
+  type Effort,
+  isOfReasoning,
+  type ReasoningOptions,
+  readReasoning,
+  reasoningParameters,
+} from '../reasoning.ts';
 import type { Conversion, Efforts, ParameterRules, ThinkingRules } from './providers.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -77,7 +83,7 @@ function isUnchanged(
 ): boolean {
   for (const name in given) {
     if (!isKnown(name, to) || Object.hasOwn(to.overrides, name)) return false;
-    if (rules.thinking.as !== 'given' && isOfThinking(name)) return false;
+    if (rules.thinking.as !== 'given' && isOfReasoning(name)) return false;
     if (name === 'tool_choice' && !rules.thinksBesideForcedTool) return false;
     if (rules.limit !== null && isLimit(name)) return false;
     if (name in rules.renames || name in rules.converts || name in rules.only) return false;
@@ -238,11 +244,7 @@ function changesOf(
       return isDeepStrictEqual(sent[parameter], given[parameter]) ? [] : [{ parameter, change: 'changed' }];
     }
     const entry = entries.find(({ from }) => from === parameter);
-    const to = entry?.name ?? (isOfThinking(parameter) ? thinking[0] : undefined);
+    const to = entry?.name ?? (isOfReasoning(parameter) ? thinking[0] : undefined);
     return [to === undefined ? { parameter, change: 'dropped' } : { parameter, change: 'renamed', to }];
   });
-}
-
-function isOfThinking(name: string): boolean {
-  return name === 'chat_template_kwargs' || (reasoningParameters as readonly string[]).includes(name);
 }
