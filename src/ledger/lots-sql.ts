@@ -73,6 +73,40 @@ export function listOpenLots(sql: Sql, accountId: number, limit: number): Promis
   );
 }
 
+/** A lot that expired in part or in whole. */
+export interface ExpiredLot {
+  readonly accountId: number;
+  readonly id: number;
+  readonly grantedAtMs: number;
+  readonly expiresAtMs: number;
+  /** What expired of it, less what was taken back; a caller counts it down. */
+  left: bigint;
+}
+
+/** Lots of accounts that expired in part or in whole; of each account the first to expire first. */
+export async function expiredLots(sql: Sql, accountIds: readonly number[]): Promise<readonly ExpiredLot[]> {
+  const rows = await sql.query<{
+    account_id: bigint;
+    id: bigint;
+    granted_at: number;
+    expires_at: number;
+    expired: bigint;
+  }>(
+    `SELECT c.account_id, c.id, c.granted_at, c.expires_at, -sum(l.amount)::bigint AS expired
+     FROM ledger l JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id
+     WHERE l.account_id = ANY($1::bigint[]) AND l.kind = ${entryKindNumber('expiry')}
+     GROUP BY c.account_id, c.id HAVING sum(l.amount) < 0 ORDER BY c.account_id, c.expires_at, c.id`,
+    [int8ArrayOfNumbers(accountIds)],
+  );
+  return rows.map((row) => ({
+    accountId: Number(row.account_id),
+    id: Number(row.id),
+    grantedAtMs: row.granted_at,
+    expiresAtMs: row.expires_at,
+    left: row.expired,
+  }));
+}
+
 /** Writes the new remainders of lots. */
 export async function setRemainders(
   sql: Sql,

@@ -7,7 +7,7 @@ import type { GenerationRow } from '../store/generation-row.ts';
 import { Pipeline } from '../store/pipeline.ts';
 import { isoOf, maxClockSkewMs } from '../time/clock.ts';
 import { markLateHours } from './late-hours-sql.ts';
-import { chargeExpired, type LateUsage } from './late-usage-sql.ts';
+import { chargeExpired, type LateUsage } from './late-usage.ts';
 import {
   billsOf,
   debit,

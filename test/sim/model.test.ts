@@ -2,33 +2,32 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import type { Client } from 'pg';
-import { changesAfter, lookedBack, recordChange } from '../../src/store/changes.ts';
 import { connect } from '../../src/store/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { byTier, testSeed } from '../harness/tier.ts';
-import { conductOf, operations, sideOf } from './model/conduct.ts';
+import * as real from './model/conduct.ts';
 import { tableNames } from './model/tables.ts';
+import { importWithModel } from './model/with-model.ts';
 
 // The model of the store is as good as its agreement with PostgreSQL: both get the same operations,
 // and must return the same.
 
+const { operations } = real;
+const loadModel = (): Promise<typeof real> => importWithModel(new URL('model/conduct.ts', import.meta.url));
+
 let testDatabase: TestDatabase;
-let real: Client;
-let other: Client;
-let third: Client;
+let clients: readonly [Client, Client, Client];
 
 before(async () => {
   testDatabase = await createTestDatabase();
-  [real, other, third] = await Promise.all([
+  clients = await Promise.all([
     connect(testDatabase.address),
     connect(testDatabase.address),
     connect(testDatabase.address),
   ]);
 });
 after(async () => {
-  await real?.end();
-  await other?.end();
-  await third?.end();
+  for (const client of clients ?? []) await client.end();
   await testDatabase?.drop();
 });
 
@@ -53,8 +52,9 @@ const empty = `${[
   .map((name) => `ALTER TABLE ${name} DISABLE TRIGGER USER;`)
   .join(' ')} TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
 
-test('the model agrees with PostgreSQL on random sequences of every statement, and ends with the same rows', async (t) => {
+test('the model agrees with PostgreSQL on random sequences of functions of the store, and ends with the same rows', async (t) => {
   const calls = new Map<string, number>();
+  const model = await loadModel();
   const sequence = fc.array(
     fc.record({
       name: fc.constantFrom(...Object.keys(operations)),
@@ -67,10 +67,11 @@ test('the model agrees with PostgreSQL on random sequences of every statement, a
   );
   await fc.assert(
     fc.asyncProperty(sequence, async (steps) => {
-      await real.query(empty);
-      const sides = [sideOf(real), sideOf()] as const;
+      await clients[0].query(empty);
+      const sides = [real.sideOf(clients[0]), model.sideOf()] as const;
       for (const [at, step] of [...preamble, ...steps].entries()) {
-        const [fromReal, fromModel] = [await conductOf(sides[0], step), await conductOf(sides[1], step)];
+        const fromReal = await real.conductOf(sides[0], step);
+        const fromModel = await model.conductOf(sides[1], step);
         assert.deepEqual(fromModel, fromReal, `step ${at}: ${step.name}`);
         const name = `${step.name}${fromReal.startsWith('error') ? ` ${fromReal}` : ''}`;
         calls.set(name, (calls.get(name) ?? 0) + 1);
@@ -84,11 +85,12 @@ test('the model agrees with PostgreSQL on random sequences of every statement, a
 });
 
 test('the model waits where PostgreSQL waits, reads concurrent commits, and detects deadlocks', async () => {
-  await real.query(empty);
-  const model = sideOf();
-  for (const [one, two, three] of [
-    [sideOf(real), sideOf(other), sideOf(third)],
-    [model, model.beside(), model.beside()],
+  await clients[0].query(empty);
+  const model = await loadModel();
+  const side = model.sideOf();
+  for (const [{ operations }, one, two, three] of [
+    [real, real.sideOf(clients[0]), real.sideOf(clients[1]), real.sideOf(clients[2])],
+    [model, side, side.beside(), side.beside()],
   ] as const) {
     for (const name of ['account', 'account', 'key'] as const)
       await operations[name](one, { a: 0, b: 0, c: 0 });
@@ -119,20 +121,17 @@ test('the model waits where PostgreSQL waits, reads concurrent commits, and dete
     await two.sql.query('ROLLBACK').catch(() => {});
     await Promise.all(crossed);
     // A number that is given first and committed last.
-    const subjects = async (): Promise<readonly number[]> => {
-      const page = await changesAfter(three.client, three.reader.seen, 0);
-      three.reader.seen = page.seen;
-      return page.changes.map(({ subject }) => subject);
-    };
+    const subjects = async (): Promise<readonly number[]> =>
+      (await operations.changes(three, { a: 0, b: 0, c: 0 })).changes.map(({ subject }) => subject);
     await one.sql.query('BEGIN');
     await two.sql.query('BEGIN');
-    await recordChange(one.sql, 'key', 7);
-    await recordChange(two.sql, 'key', 8);
+    await operations.change(one, { a: 7, b: 0, c: 0 });
+    await operations.change(two, { a: 8, b: 0, c: 0 });
     await two.sql.query('COMMIT');
     assert.deepEqual((await subjects()).slice(-1), [8]);
     await one.sql.query('COMMIT');
     assert.deepEqual([await subjects(), await subjects()], [[7], []]);
-    three.reader.seen = lookedBack(three.reader.seen);
+    await operations['look back'](three);
     assert.deepEqual(
       (await subjects()).slice(-2),
       [7, 8],

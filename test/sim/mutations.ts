@@ -156,9 +156,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'revocation: an uncommitted change counts as seen',
-    file: 'src/store/changes.ts',
-    from: 'seen: rows[0]?.now ?? seen };',
-    to: "seen: (rows[0]?.now ?? seen).replace(/[^:]*$/, '') };",
+    file: 'src/nodes/change-feed.ts',
+    from: 'seen ??= page.seen;',
+    to: "seen ??= page.seen.replace(/[^:]*$/, '');",
   },
   {
     name: 'queue: a request is admitted beside others that leave it no room',
@@ -247,8 +247,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: the model of the database does not store grants',
     file: 'test/sim/model/nodes.ts',
-    from: 'kind, subject, node_id: Number(nodeId), amount });',
-    to: 'kind, subject, node_id: Number(nodeId), amount: amount / 4n });',
+    from: 'node_id: nodeId, amount },',
+    to: 'node_id: nodeId, amount: amount / 4n },',
   },
   {
     name: 'nodes: one that was considered lost continues as before',
@@ -323,10 +323,10 @@ export const mutations: readonly Mutation[] = [
     to: 'pending ?? null',
   },
   {
-    name: 'tenants: the entry of a batch is that of its first account',
+    name: 'tenants: a batch is billed to its first account',
     file: 'src/ledger/settlement-statements-sql.ts',
-    from: 'int8ArrayOfNumbers(billed.map((row) => row.accountId)),',
-    to: 'int8ArrayOfNumbers(billed.map(() => billed[0]?.accountId ?? 0)),',
+    from: 'Map.groupBy(billed, (row) => row.accountId)',
+    to: 'Map.groupBy(billed, () => billed[0]?.accountId ?? 0)',
   },
   {
     name: 'acknowledgement: the journal suffices although the database is configured',

@@ -1,6 +1,6 @@
 import type { Client, Pool } from 'pg';
 import type { DatabaseMeans } from '../../src/store/database.ts';
-import { execute } from './model/statements.ts';
+import { execute, type Step } from './model/step.ts';
 import { ServerError, type Store, type Transaction } from './model/transactions.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
@@ -37,7 +37,8 @@ export interface ServerWatch {
   onRefused(process: SimProcess, error: ServerError): void;
 }
 
-type SentQuery = string | { readonly text: string; readonly values?: readonly unknown[] };
+/** The text of what a connection itself understands, or a step of a function of the store. */
+type Sent = string | Step;
 
 const connectTimeoutMs = 5_000;
 
@@ -147,10 +148,8 @@ export class Session {
     this.#breaking.reject(lost());
   }
 
-  query(request: SentQuery, given: readonly unknown[] = []): Promise<{ readonly rows: readonly object[] }> {
-    const [text, values] =
-      typeof request === 'string' ? [request, given] : [request.text, request.values ?? []];
-    const response = this.#turn.then(() => this.#query(text, values));
+  query(sent: Sent): Promise<{ readonly rows: unknown }> {
+    const response = this.#turn.then(() => this.#query(sent));
     this.#turn = response.catch(() => {});
     return response;
   }
@@ -178,11 +177,11 @@ export class Session {
     });
   }
 
-  async #query(text: string, values: readonly unknown[]): Promise<{ readonly rows: readonly object[] }> {
+  async #query(sent: Sent): Promise<{ readonly rows: unknown }> {
     const never = new Promise<never>(() => {});
     if (!this.process.isAlive) return never;
     if (this.#broken) throw lost();
-    const result = this.#exchange(text, values);
+    const result = this.#exchange(sent);
     result.catch(() => {});
     try {
       const rows = await Promise.race([result, this.#breaking.promise]);
@@ -193,13 +192,13 @@ export class Session {
     }
   }
 
-  async #exchange(text: string, values: readonly unknown[]): Promise<readonly object[]> {
+  async #exchange(sent: Sent): Promise<unknown> {
     await this.#travel();
     if (this.#broken) throw lost();
-    const rows = await this.#run(text, values);
+    const rows = await this.#run(sent);
     await this.#travel();
     if (this.#broken) throw lost();
-    if (text === 'COMMIT' && this.process.isAlive) {
+    if (sent === 'COMMIT' && this.process.isAlive) {
       this.#server.watch.onNotified(this.process, this.#batch);
       this.#batch = [];
     }
@@ -214,20 +213,25 @@ export class Session {
     if (this.link.cutUntilMs > timeline.nowMs) this.break();
   }
 
-  async #run(text: string, values: readonly unknown[]): Promise<readonly object[]> {
+  async #run(sent: Sent): Promise<unknown> {
     const { store, watch } = this.#server;
-    if (text.includes("'plan_cache_mode'")) return [];
-    if (text === 'BEGIN') {
+    // How a connection is set up changes nothing here.
+    if (typeof sent === 'string' && sent.includes('set_config')) return [];
+    if (sent === 'LISTEN') {
+      this.#listens = true;
+      return [];
+    }
+    if (sent === 'BEGIN') {
       this.#tx = store.begin();
       this.#batch = [];
       return [];
     }
-    if (text === 'ROLLBACK') {
+    if (sent === 'ROLLBACK') {
       this.#tx?.rollback();
       this.#tx = null;
       return [];
     }
-    if (text === 'COMMIT') {
+    if (sent === 'COMMIT') {
       const open = this.#tx;
       this.#tx = null;
       return open === null ? [] : this.#commit(open);
@@ -235,9 +239,8 @@ export class Session {
     const open = this.#tx;
     const tx = open ?? store.begin();
     try {
-      if (text.includes('INSERT INTO generation')) this.#batch = batchOf(values);
-      const rows = await execute(tx, text, values);
-      if (text.startsWith('LISTEN')) this.#listens = true;
+      if (typeof sent !== 'string' && sent.batch !== undefined) this.#batch = sent.batch;
+      const rows = await execute(tx, sent);
       // A single statement is its own transaction; one whose transaction ended with its connection
       // meanwhile is not.
       return open === null ? this.#commit(tx, rows) : rows;
@@ -248,7 +251,7 @@ export class Session {
     }
   }
 
-  #commit(tx: Transaction, rows: readonly object[] = []): readonly object[] {
+  #commit(tx: Transaction, rows: unknown = []): unknown {
     const { watch } = this.#server;
     const isWorth = !tx.failed && tx.written.size > 0;
     const fate = watch.fateOfCommit(this.process, this.#batch, isWorth);
@@ -263,15 +266,9 @@ export class Session {
   #finish(tx: Transaction): void {
     const notices = tx.commit();
     this.#server.watch.onCommit(tx, this.process, this.#batch);
-    for (const { payload } of notices)
+    for (const payload of notices)
       for (const session of this.#server.sessions) if (session.listens) session.notify(payload);
   }
-}
-
-function batchOf(values: readonly unknown[]): readonly string[] {
-  const ids = values[1] as Buffer;
-  const count = ids.readInt32BE(12);
-  return Array.from({ length: count }, (_none, at) => ids.toString('hex', 24 + at * 20, 40 + at * 20));
 }
 
 /** The pool of a process: as many connections as are requested concurrently. */
@@ -299,10 +296,10 @@ class SimPool {
     return session;
   }
 
-  async query(text: string, values: readonly unknown[]): Promise<{ readonly rows: readonly object[] }> {
+  async query(sent: Sent): Promise<{ readonly rows: unknown }> {
     const session = await this.connect();
     try {
-      const result = await session.query(text, values);
+      const result = await session.query(sent);
       session.release();
       return result;
     } catch (error) {

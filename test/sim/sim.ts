@@ -3,8 +3,7 @@
  * `--mutations [--only TEXT]`; see README.md beside this file.
  */
 import { parseArgs } from 'node:util';
-import { runSeeds } from './campaign.ts';
-import { runPoints } from './crash-points.ts';
+import { importWithModel } from './model/with-model.ts';
 import { runMutations } from './mutate.ts';
 
 const { values } = parseArgs({
@@ -26,6 +25,9 @@ if (values.mutations) {
   const areCaught = await runMutations({ seeds: Number(seeds), steps: Number(steps), only }, print);
   process.exit(areCaught ? 0 : 1);
 }
+const { runSeeds, runPoints } = await importWithModel<typeof import('./campaign.ts')>(
+  new URL('campaign.ts', import.meta.url),
+);
 const from = Number(values.from);
 const campaign = values.points
   ? await runPoints({ from, worlds: Number(values.seeds ?? 10), steps: Number(values.steps ?? 300) })

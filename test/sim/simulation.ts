@@ -10,7 +10,7 @@ import { Faults } from './faults.ts';
 import { startSimGateway } from './gateway.ts';
 import { type Goal, Journey, Violation } from './journey.ts';
 import { MachineDisk } from './memory-disk.ts';
-import { sqlIn } from './model/statements.ts';
+import { sqlIn } from './model/step.ts';
 import { Store } from './model/transactions.ts';
 import { Link, SimServer } from './network.ts';
 import { Operator } from './operator.ts';

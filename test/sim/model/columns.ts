@@ -3,16 +3,7 @@ import { type TableName, type Tables, tableNames } from './tables.ts';
 /** What the model keeps of each table, but for instants of the server. */
 export const modelColumns: { readonly [Name in TableName]: readonly (keyof Tables[Name] & string)[] } = {
   account: ['id', 'name'],
-  account_balance: [
-    'account_id',
-    'credits',
-    'usage',
-    'lot_applied',
-    'entries',
-    'version',
-    'chain',
-    'expired_until',
-  ],
+  account_balance: ['account_id', 'credits', 'usage', 'lot_applied', 'entries', 'version', 'expired_until'],
   credit_lot: ['id', 'account_id', 'amount', 'remaining', 'expires_at', 'granted_at'],
   ledger: [
     'id',
@@ -26,8 +17,6 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'memo',
     'refund_of',
     'created_at',
-    'record_digest',
-    'link_rest',
   ],
   api_key: [
     'id',
@@ -46,16 +35,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'updated_at',
   ],
   key_directory: ['hash', 'key_id', 'account_id'],
-  key_usage_day: [
-    'account_id',
-    'key_id',
-    'day',
-    'cost',
-    'requests',
-    'prompt_tokens',
-    'completion_tokens',
-    'records_digest',
-  ],
+  key_usage_day: ['account_id', 'key_id', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
   app: ['account_id', 'id'],
   generation: [
     'account_id',

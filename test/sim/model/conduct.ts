@@ -44,7 +44,7 @@ import { SerialConnection } from '../../../src/store/serial-connection.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
 import { testConfig } from '../../harness/gateway.ts';
 import { columnsOf, modelColumns } from './columns.ts';
-import { execute } from './statements.ts';
+import { execute } from './step.ts';
 import { type TableName, tableNames } from './tables.ts';
 import { Store, type Transaction } from './transactions.ts';
 
@@ -268,8 +268,11 @@ export const operations = {
   change: ({ sql }, { a }) => recordChange(sql, 'key', a),
   changes: async ({ client, reader }, { a }) => {
     const { changes, isLast, seen } = await changesAfter(client, reader.seen, a);
-    reader.seen = a % 5 === 4 ? lookedBack(seen) : seen;
+    reader.seen = seen;
     return { changes, isLast };
+  },
+  'look back': async ({ reader }: Side) => {
+    reader.seen = lookedBack(reader.seen);
   },
 } satisfies Readonly<Record<string, (side: Side, draw: Draw) => Promise<unknown>>>;
 
@@ -352,27 +355,22 @@ function modelSide(store: Store): Side {
   let tx: Transaction | null = null;
   let last: Promise<unknown> = Promise.resolve();
   /** Like a server: one after the other, also for concurrent operations. */
-  const query = (...request: Parameters<typeof response>): ReturnType<typeof response> => {
-    const result = last.then(() => response(...request));
+  const query = (sent: unknown): ReturnType<typeof response> => {
+    const result = last.then(() => response(sent));
     last = result.catch(() => {});
     return result;
   };
-  const response = async (
-    request: string | { text: string; values?: readonly unknown[] },
-    given: readonly unknown[] = [],
-  ) => {
-    const [text, values] =
-      typeof request === 'string' ? [request, given] : [request.text, request.values ?? []];
-    if (text === 'BEGIN') tx = store.begin();
-    else if (text === 'ROLLBACK' || text === 'COMMIT') {
-      if (text === 'COMMIT' && tx?.failed === false) tx.commit();
+  const response = async (sent: unknown): Promise<{ readonly rows: unknown }> => {
+    if (sent === 'BEGIN') tx = store.begin();
+    else if (sent === 'ROLLBACK' || sent === 'COMMIT') {
+      if (sent === 'COMMIT' && tx?.failed === false) tx.commit();
       else tx?.rollback();
       tx = null;
-    } else if (tx !== null) return { rows: await execute(tx, text, values) };
+    } else if (tx !== null) return { rows: await execute(tx, sent) };
     else {
       const own = store.begin();
       try {
-        const rows = await execute(own, text, values);
+        const rows = await execute(own, sent);
         own.commit();
         return { rows };
       } finally {

@@ -1,377 +1,283 @@
-import { amountsOf, numbersOf } from './arrays.ts';
-import { normalized, Selection, type Statement } from './statement.ts';
+import type * as leases from '../../../src/nodes/credit-leases-sql.ts';
+import type * as real from '../../../src/nodes/nodes-sql.ts';
+import type * as store from '../../../src/store/changes.ts';
+import type * as identity from '../../../src/store/database-identity.ts';
+import type * as shards from '../../../src/store/placement/shards.ts';
+import type * as time from '../../../src/store/server-time.ts';
+import { type Sql, sqlOver } from '../../../src/store/sql.ts';
+import { on, statementOf } from './step.ts';
 import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
+export * from '../../../src/nodes/credit-leases-sql.ts';
+export * from '../../../src/nodes/nodes-sql.ts';
+export * from '../../../src/store/changes.ts';
+export * from '../../../src/store/database-identity.ts';
+export * from '../../../src/store/placement/shards.ts';
+export * from '../../../src/store/server-time.ts';
+
+type Node = Tables['gateway_node'];
 const lostMs = 5_000;
-const seenInFuture = "seen_at > clock_timestamp() + interval '1000 milliseconds'";
 
-function shareKey(kind: number, subject: number, nodeId: number): string {
-  return `${kind}/${subject}/${nodeId}`;
+export const readServerTime: typeof time.readServerTime = (sql) => on(sql, (tx) => tx.store.now());
+
+export const readDatabaseId: typeof identity.readDatabaseId = (sql) =>
+  on(sql, () => '00000000-0000-4000-8000-0000000000db');
+
+export const readShards: typeof shards.readShards = (sql) => on(sql, () => null);
+
+export const listenForChanges: typeof store.listenForChanges = async (client) => {
+  await client.query('LISTEN');
+  await on(sqlOver(client), (tx) => tx.notices.push('listening'));
+};
+
+export const recordChanges: typeof store.recordChanges = (sql, topic, subjects) =>
+  on(sql, (tx) => {
+    for (const subject of subjects) {
+      const id = tx.store.nextNumber('change_event');
+      tx.put('change_event', String(id), { id, topic, subject, tx: tx.number });
+    }
+    tx.notices.push(topic);
+  });
+
+export const recordChange: typeof store.recordChange = (sql, topic, subject) =>
+  recordChanges(sql, topic, [subject]);
+
+export const seenUntilNow: typeof store.seenUntilNow = (sql) => on(sql, (tx) => tx.store.snapshot());
+
+export const changesAfter: typeof store.changesAfter = (client, seen, afterId) =>
+  on(sqlOver(client), (tx) => {
+    const [, most = '', underway = ''] = seen.split(':');
+    const unfinished = new Set(underway.split(','));
+    const changes = [...tx.rows('change_event')]
+      .map(([, row]) => row)
+      .filter((row) => row.id > afterId && (row.tx >= Number(most) || unfinished.has(String(row.tx))))
+      .sort((a, b) => a.id - b.id)
+      .slice(0, 1000)
+      .map(({ id, topic, subject }) => ({ id, topic, subject }));
+    return { changes, isLast: changes.length < 1000, seen: tx.store.snapshot() };
+  });
+
+function nodesWhere(tx: Transaction, holds: (row: Node) => boolean): readonly Node[] {
+  return [...tx.rows('gateway_node')]
+    .map(([, row]) => row)
+    .filter(holds)
+    .sort((a, b) => a.id - b.id);
 }
 
-function sharesWhere(tx: Transaction, holds: (nodeId: number) => boolean): readonly string[] {
-  return [...tx.rows('spend_share')].filter(([, row]) => holds(row.node_id)).map(([key]) => key);
+/** The locks of the nodes for which this holds. */
+function nodeLocks(holds: (row: Node, tx: Transaction) => boolean) {
+  return (tx: Transaction) => nodesWhere(tx, (row) => holds(row, tx)).map(({ id }) => `node ${id}`);
 }
 
-function sharesOf(tx: Transaction, nodeId: number, accounts: readonly number[]): readonly string[] {
-  return [...tx.rows('spend_share')]
-    .filter(([, row]) => row.node_id === nodeId && accounts.includes(row.account_id))
-    .map(([key]) => key);
+function putNode(tx: Transaction, row: Node, changes: Partial<Node>): void {
+  tx.put('gateway_node', String(row.id), { ...row, ...changes });
 }
 
-function isKeyOf(tx: Transaction, account: unknown, id: unknown): boolean {
-  return tx.get('api_key', String(id))?.account_id === Number(account);
-}
-
-/** A statement that deletes the shares of nodes. */
-function dropping(
-  text: string,
-  nodes: (tx: Transaction, value: unknown) => (id: number) => boolean,
-): Statement {
-  return {
-    text,
-    locks: (tx, [value]) => sharesWhere(tx, nodes(tx, value)).map((key) => `share ${key}`),
-    run: (tx, [value]) => {
-      for (const key of sharesWhere(tx, nodes(tx, value))) tx.delete('spend_share', key);
-      return [];
-    },
-  };
-}
-
-function nodesWhere(tx: Transaction, holds: (row: Tables['gateway_node']) => boolean): readonly string[] {
-  return [...tx.rows('gateway_node')].filter(([, row]) => holds(row)).map(([key]) => key);
-}
-
-function isSeenInFuture(tx: Transaction, { seen_at }: Tables['gateway_node']): boolean {
+function isSeenInFuture({ seen_at }: Node, tx: Transaction): boolean {
   return seen_at > tx.store.now() + 1_000;
 }
 
-function deletingNodes(
-  text: string,
-  holds: (tx: Transaction, value: unknown) => Parameters<typeof nodesWhere>[1],
-): Statement {
-  return {
-    text,
-    locks: (tx, [value]) => nodesWhere(tx, holds(tx, value)).map((key) => `node ${key}`),
-    run: (tx, [value]) => {
-      for (const key of nodesWhere(tx, holds(tx, value))) tx.delete('gateway_node', key);
-      return [];
-    },
-  };
+function nodeOf(tx: Transaction, row: Node): real.NodeRow {
+  const { id, address, started_at: startedAtMs, knows, home, edition, differences } = row;
+  return { id, address, startedAtMs, silentMs: tx.nowMs - row.seen_at, knows, home, edition, differences };
 }
 
-const silentMs = '(extract(epoch FROM now() - seen_at) * 1000)::float8';
-const holders = new Selection({
-  session: 'session',
-  process: 'process',
-  address: 'address',
-  seenAtMs: 'seen_at',
-  silentMs,
-});
-const nodeColumns = {
-  id: 'n.id',
-  address: 'address',
-  startedAtMs: 'started_at',
-  silentMs,
-  knows: 'knows',
-  home: 'home',
-  edition: 'edition',
-  differences: 'differences',
+export const readHolder: typeof real.readHolder = async (sql, home) => {
+  await on(
+    sql,
+    (tx) => {
+      for (const row of nodesWhere(tx, (each) => each.home === home && isSeenInFuture(each, tx)))
+        putNode(tx, row, { seen_at: tx.store.now() });
+    },
+    nodeLocks((row, tx) => row.home === home && isSeenInFuture(row, tx)),
+  );
+  return on(
+    sql,
+    (tx) => {
+      const [row] = nodesWhere(tx, (each) => each.home === home);
+      if (row === undefined) return null;
+      const { session, process, address, seen_at: seenAtMs } = row;
+      return { session, process, address, seenAtMs, silentMs: tx.nowMs - seenAtMs };
+    },
+    nodeLocks((row) => row.home === home),
+  );
 };
-const nodes = new Selection(nodeColumns);
-const beats = new Selection({ ...nodeColumns, isOwn: 'beat.id IS NOT NULL' });
 
-function nodeOf(tx: Transaction, row: Tables['gateway_node'], isOwn = false): object {
-  return beats.of(row, {
-    id: BigInt(row.id),
-    silentMs: tx.nowMs - row.seen_at,
-    knows: BigInt(row.knows),
-    edition: row.edition === null ? null : BigInt(row.edition),
-    isOwn,
+export const claimHome: typeof real.claimHome = (database, claim, mayReplace) =>
+  database.transaction(async (sql) => {
+    const { home, address, session, process, keepsCharges } = claim;
+    const holder = await readHolder(sql, home);
+    if (holder !== null && holder.session !== session && !mayReplace(holder))
+      return { kind: 'taken', holder } as const;
+    const id = await on(sql, (tx) => {
+      for (const row of nodesWhere(tx, (each) => each.home === home))
+        tx.delete('gateway_node', String(row.id));
+      const added = tx.store.nextNumber('gateway_node');
+      tx.put('gateway_node', String(added), {
+        ...{ id: added, home, address, session, process, keeps_charges: keepsCharges },
+        ...{ started_at: tx.nowMs, seen_at: tx.nowMs, knows: 0, edition: null, differences: null },
+      });
+      return added;
+    });
+    await recordChange(sql, 'node', id);
+    return { kind: 'registered', id } as const;
   });
+
+export const removeNode: typeof real.removeNode = (database, id) =>
+  database.transaction(async (sql) => {
+    await on(
+      sql,
+      (tx) => tx.delete('gateway_node', String(id)),
+      nodeLocks((row) => row.id === id),
+    );
+    await recordChange(sql, 'node', id);
+  });
+
+export const removeLostNodes: typeof real.removeLostNodes = (database, lostForMs) =>
+  database.transaction(async (sql) => {
+    const isLost = (row: Node, tx: Transaction): boolean => row.seen_at <= tx.nowMs - lostForMs;
+    await on(
+      sql,
+      (tx) => {
+        for (const { id } of nodesWhere(tx, (row) => !row.keeps_charges && isLost(row, tx)))
+          tx.delete('gateway_node', String(id));
+      },
+      nodeLocks((row, tx) => !row.keeps_charges && isLost(row, tx)),
+    );
+    const holders = await on(sql, (tx) => [...tx.rows('spend_share')].map(([, { node_id }]) => node_id));
+    const live = await on(sql, (tx) => nodesWhere(tx, (row) => !isLost(row, tx)).map(({ id }) => id));
+    for (const id of new Set(holders))
+      if (!live.includes(id)) await dropWhere(sql, (row) => row.node_id === id);
+  });
+
+export const noteAlive: typeof real.noteAlive = (sql, id, knows) =>
+  on(
+    sql,
+    (tx) => {
+      const row = tx.get('gateway_node', String(id));
+      if (row !== undefined) putNode(tx, row, { seen_at: tx.nowMs, knows: Math.max(row.knows, knows) });
+      return row !== undefined;
+    },
+    () => [`node ${id}`],
+  );
+
+export const noteAddress: typeof real.noteAddress = (sql, id, address) =>
+  on(
+    sql,
+    (tx) => {
+      const row = tx.get('gateway_node', String(id));
+      if (row !== undefined) putNode(tx, row, { address });
+    },
+    () => [`node ${id}`],
+  );
+
+export const listNodes: typeof real.listNodes = (sql) =>
+  on(sql, (tx) => nodesWhere(tx, () => true).map((row) => nodeOf(tx, row)));
+
+export const beatAndList: typeof real.beatAndList = (sql, own, reported) =>
+  on(
+    sql,
+    (tx) => {
+      const listed = nodesWhere(tx, () => true);
+      for (const row of listed)
+        if (row.id === own) putNode(tx, row, { seen_at: tx.store.now(), ...reported });
+        else if (isSeenInFuture(row, tx)) putNode(tx, row, { seen_at: tx.store.now() });
+      return {
+        nodes: listed.map((row) => nodeOf(tx, row)),
+        isListed: listed.some(({ id }) => id === own),
+      };
+    },
+    nodeLocks((row, tx) => row.id === own || isSeenInFuture(row, tx)),
+  );
+
+const kindNumbers = { account: 1, key: 2 } as const;
+
+function leaseKey({ kind, subject }: leases.LeaseSubject, nodeId: number): string {
+  return `${kindNumbers[kind]}/${subject}/${nodeId}`;
 }
 
-/** The statements about changes, nodes and shares. */
-export const nodeStatements: readonly Statement[] = [
-  { text: 'LISTEN naru_change', run: () => [] },
-  {
-    text: "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
-    run: () => [{ distributes: false }],
-  },
-  {
-    text: 'INSERT INTO change_event (topic, subject) VALUES ($1, $2)',
-    run: (tx, [topic, subject]) => {
-      const id = tx.store.nextNumber('change_event');
-      const { number } = tx;
-      tx.put('change_event', String(id), { id, topic: String(topic), subject: Number(subject), tx: number });
-      return [];
+/** Drops the leases for which this holds. */
+function dropWhere(sql: Sql, holds: (row: Tables['spend_share']) => boolean): Promise<void> {
+  const keysOf = (tx: Transaction): readonly string[] =>
+    [...tx.rows('spend_share')].filter(([, row]) => holds(row)).map(([key]) => key);
+  return on(
+    sql,
+    (tx) => {
+      for (const key of keysOf(tx)) tx.delete('spend_share', key);
     },
-  },
-  {
-    text: 'INSERT INTO change_event (topic, subject) SELECT $1, subject FROM unnest($2::bigint[]) s (subject)',
-    run: (tx, [topic, subjects]) => {
-      for (const subject of numbersOf(subjects)) {
-        const id = tx.store.nextNumber('change_event');
-        tx.put('change_event', String(id), { id, topic: String(topic), subject, tx: tx.number });
-      }
-      return [];
+    (tx) => leaseLocks(keysOf(tx)),
+  );
+}
+
+function leaseLocks(keys: readonly string[]): readonly string[] {
+  return keys.map((key) => `share ${key}`);
+}
+
+export const lockLeases: typeof leases.lockLeases = (sql, { kind, subject, accountId }) =>
+  on(
+    sql,
+    () => {},
+    (tx) => {
+      if (kind === 'account') return [`balance ${accountId}`];
+      return tx.get('api_key', String(subject))?.account_id === accountId ? [`key ${subject}`] : [];
     },
-  },
-  {
-    text: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
-    run: (tx) => [{ now: tx.store.now() }],
-  },
-  {
-    text: 'SELECT pg_notify($1, $2)',
-    run: (tx, [channel, payload]) => {
-      tx.notices.push({ channel: String(channel), payload: String(payload) });
-      return [{}];
-    },
-  },
-  {
-    text: 'SELECT pg_current_snapshot()::text AS seen',
-    run: (tx) => [{ seen: tx.store.snapshot() }],
-  },
-  {
-    text: normalized(`SELECT now.seen AS now, late.id, late.topic, late.subject FROM (SELECT pg_current_snapshot()::text AS seen) now
-      LEFT JOIN (
-        SELECT id, topic, subject FROM (
-          SELECT id, topic, subject FROM change_event
-          WHERE tx >= pg_snapshot_xmax($1::pg_snapshot) AND tx < pg_snapshot_xmax(pg_current_snapshot())
-          UNION ALL
-          SELECT id, topic, subject FROM change_event WHERE tx = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))
-        ) unseen WHERE id > $2 ORDER BY id LIMIT 1000
-      ) late ON true ORDER BY late.id`),
-    run: (tx, [seen, after]) => {
-      const [, most = '', underway = ''] = String(seen).split(':');
-      const unfinished = new Set(underway.split(','));
-      const late = [...tx.rows('change_event')]
-        .map(([, row]) => row)
-        .filter((row) => row.id > Number(after) && (row.tx >= Number(most) || unfinished.has(String(row.tx))))
-        .sort((a, b) => a.id - b.id)
-        .slice(0, 1000)
-        .map(({ id, topic, subject }) => ({ id: BigInt(id), topic, subject: BigInt(subject) }));
-      const now = tx.store.snapshot();
-      return late.length === 0 ? [{ now, id: null }] : late.map((row) => ({ now, ...row }));
-    },
-  },
-  {
-    text: 'SELECT generation_id AS id FROM quarantined_settlement WHERE generation_id = ANY($1::text[])',
-    run: () => [],
-  },
-  {
-    text: 'SELECT id FROM database_identity',
-    run: () => [{ id: '00000000-0000-4000-8000-0000000000db' }],
-  },
-  {
-    text: `UPDATE gateway_node SET seen_at = clock_timestamp() WHERE home = $1::uuid AND ${seenInFuture}`,
-    locks: (tx, [home]) =>
-      nodesWhere(tx, (row) => row.home === home && isSeenInFuture(tx, row)).map((key) => `node ${key}`),
-    run: (tx, [home]) => {
-      for (const [key, row] of [...tx.rows('gateway_node')])
-        if (row.home === home && isSeenInFuture(tx, row))
-          tx.put('gateway_node', key, { ...row, seen_at: tx.store.now() });
-      return [];
-    },
-  },
-  {
-    text: `SELECT ${holders.text} FROM gateway_node WHERE home = $1::uuid FOR UPDATE`,
-    locks: (tx, [home]) => nodesWhere(tx, (row) => row.home === home).map((key) => `node ${key}`),
-    run: (tx, [home]) =>
-      [...tx.rows('gateway_node')]
-        .map(([, row]) => row)
-        .filter((row) => row.home === home)
-        .map((row) => holders.of(row, { silentMs: tx.nowMs - row.seen_at })),
-  },
-  {
-    text: 'DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id',
-    locks: (tx, [home]) => nodesWhere(tx, (row) => row.home === home).map((key) => `node ${key}`),
-    run: (tx, [home]) =>
-      nodesWhere(tx, (row) => row.home === home).map((key) => {
-        tx.delete('gateway_node', key);
-        return { id: BigInt(key) };
-      }),
-  },
-  {
-    text: 'INSERT INTO gateway_node (home, address, session, process, keeps_charges) VALUES ($1, $2, $3, $4, $5) RETURNING id',
-    run: (tx, [home, address, session, process, keepsCharges]) => {
-      const id = tx.store.nextNumber('gateway_node');
-      const at = { started_at: tx.nowMs, seen_at: tx.nowMs };
-      tx.put('gateway_node', String(id), {
-        id,
-        home: String(home),
-        address: String(address),
-        session: String(session),
-        process: String(process),
-        keeps_charges: keepsCharges === true,
-        ...at,
-        knows: 0,
-        edition: null,
-        differences: null,
-      });
-      return [{ id: BigInt(id) }];
-    },
-  },
-  {
-    text: 'UPDATE gateway_node SET seen_at = now(), knows = greatest(knows, $2) WHERE id = $1 RETURNING id',
-    locks: (_tx, [id]) => [`node ${String(id)}`],
-    run: (tx, [id, knows]) => {
-      const row = tx.get('gateway_node', String(id));
-      if (row === undefined) return [];
-      tx.put('gateway_node', String(id), {
-        ...row,
-        seen_at: tx.nowMs,
-        knows: Math.max(row.knows, Number(knows)),
-      });
-      return [{ id: BigInt(row.id) }];
-    },
-  },
-  {
-    text: 'UPDATE gateway_node SET address = $2 WHERE id = $1',
-    locks: (_tx, [id]) => [`node ${String(id)}`],
-    run: (tx, [id, address]) => {
-      const row = tx.get('gateway_node', String(id));
-      if (row !== undefined) tx.put('gateway_node', String(id), { ...row, address: String(address) });
-      return [];
-    },
-  },
-  {
-    text: `SELECT ${nodes.text} FROM gateway_node n ORDER BY n.id`,
-    run: (tx) =>
-      [...tx.rows('gateway_node')]
-        .map(([, row]) => row)
-        .sort((a, b) => a.id - b.id)
-        .map((row) => nodeOf(tx, row)),
-  },
-  {
-    text: normalized(`WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp(),
-        edition = CASE WHEN id = $1 THEN $2 ELSE edition END,
-        differences = CASE WHEN id = $1 THEN $3 ELSE differences END
-        WHERE id = $1 OR ${seenInFuture} RETURNING id)
-      SELECT ${beats.text} FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`),
-    locks: (tx, [id]) =>
-      nodesWhere(tx, (row) => row.id === Number(id) || isSeenInFuture(tx, row)).map((key) => `node ${key}`),
-    run: (tx, [own, served, differing]) => {
-      const listed = [...tx.rows('gateway_node')].map(([, row]) => row).sort((a, b) => a.id - b.id);
-      for (const row of listed) {
-        const isOwn = row.id === Number(own);
-        if (!isOwn && !isSeenInFuture(tx, row)) continue;
-        tx.put('gateway_node', String(row.id), {
-          ...row,
-          seen_at: tx.store.now(),
-          ...(isOwn
-            ? {
-                edition: served === null ? null : Number(served),
-                differences: differing === null ? null : Number(differing),
-              }
-            : {}),
+  );
+
+export const leasesOfOthers: typeof leases.leasesOfOthers = (sql, nodeId, { kind, subject, accountId }) =>
+  on(sql, (tx) => {
+    let amount = 0n;
+    for (const [, share] of tx.rows('spend_share')) {
+      if (share.kind !== kindNumbers[kind] || share.subject !== subject || share.node_id === nodeId) continue;
+      if (share.account_id !== accountId) continue;
+      const node = tx.get('gateway_node', String(share.node_id));
+      if (node === undefined || node.seen_at <= tx.nowMs - lostMs) continue;
+      amount += share.amount;
+    }
+    return amount;
+  });
+
+export const writeLeases: typeof leases.writeLeases = (sql, nodeId, rows) => {
+  const inOrder = rows.toSorted((a, b) => kindNumbers[a.kind] - kindNumbers[b.kind] || a.subject - b.subject);
+  return on(
+    sql,
+    (tx) => {
+      for (const row of inOrder) {
+        const { accountId, kind, subject, amount } = row;
+        if (amount < 0n) throw new ServerError('23514', 'share_is_not_negative');
+        tx.put('spend_share', leaseKey(row, nodeId), {
+          ...{ account_id: accountId, kind: kindNumbers[kind], subject, node_id: nodeId, amount },
         });
       }
-      return listed.map((row) => nodeOf(tx, row, row.id === Number(own)));
     },
-  },
-  dropping('DELETE FROM spend_share WHERE node_id = $1', (_tx, nodeId) => (id) => id === Number(nodeId)),
-  deletingNodes('DELETE FROM gateway_node WHERE id = $1', (_tx, id) => (row) => row.id === Number(id)),
-  {
-    text: 'SELECT DISTINCT node_id FROM spend_share',
-    run: (tx) =>
-      [...new Set([...tx.rows('spend_share')].map(([, row]) => row.node_id))].map((id) => ({
-        node_id: BigInt(id),
-      })),
-  },
-  {
-    text: "SELECT id FROM gateway_node WHERE seen_at > now() - $1::float8 * interval '1 millisecond'",
-    run: (tx, [lostForMs]) =>
-      nodesWhere(tx, (row) => row.seen_at > tx.nowMs - Number(lostForMs)).map((id) => ({ id: BigInt(id) })),
-  },
-  deletingNodes(
-    "DELETE FROM gateway_node WHERE NOT keeps_charges AND seen_at <= now() - $1::float8 * interval '1 millisecond'",
-    (tx, lostForMs) => (row) => !row.keeps_charges && row.seen_at <= tx.nowMs - Number(lostForMs),
-  ),
-  {
-    text: 'SELECT 1 FROM account_balance WHERE account_id = $1 FOR UPDATE',
-    locks: (_tx, [id]) => [`balance ${String(id)}`],
-    run: (tx, [id]) => (tx.get('account_balance', String(id)) === undefined ? [] : [{}]),
-  },
-  {
-    text: 'SELECT 1 FROM api_key WHERE account_id = $1 AND id = $2 FOR UPDATE',
-    locks: (tx, [account, id]) => (isKeyOf(tx, account, id) ? [`key ${String(id)}`] : []),
-    run: (tx, [account, id]) => (isKeyOf(tx, account, id) ? [{}] : []),
-  },
-  {
-    text: "SELECT coalesce(sum(s.amount), 0)::bigint AS amount FROM spend_share s JOIN gateway_node n ON n.id = s.node_id WHERE s.account_id = $4 AND s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND n.seen_at > now() - interval '5000 milliseconds'",
-    run: (tx, [kind, subject, nodeId, account]) => {
-      let amount = 0n;
-      for (const [, share] of tx.rows('spend_share')) {
-        if (share.kind !== kind || share.subject !== Number(subject) || share.node_id === Number(nodeId))
-          continue;
-        if (share.account_id !== Number(account)) continue;
-        const node = tx.get('gateway_node', String(share.node_id));
-        if (node === undefined || node.seen_at <= tx.nowMs - lostMs) continue;
-        amount += share.amount;
+    () => leaseLocks(inOrder.map((row) => leaseKey(row, nodeId))),
+  );
+};
+
+export const dropLeases: typeof leases.dropLeases = (sql, nodeId, rows) => {
+  const keys = rows.map((row) => leaseKey(row, nodeId));
+  return on(
+    sql,
+    (tx) => {
+      for (const key of keys) if (tx.get('spend_share', key) !== undefined) tx.delete('spend_share', key);
+    },
+    () => leaseLocks(keys),
+  );
+};
+
+export const dropLeasesOf: typeof leases.dropLeasesOf = (sql, nodeId, accountIds) =>
+  dropWhere(sql, (row) => row.node_id === nodeId && accountIds.includes(row.account_id));
+
+export const spendLeases: typeof leases.spendLeases = (nodeId, spent) =>
+  statementOf(
+    (tx) => {
+      for (const row of spent) {
+        const share = tx.get('spend_share', leaseKey(row, nodeId));
+        if (share === undefined || share.account_id !== row.accountId) continue;
+        const left = share.amount - row.amount;
+        tx.put('spend_share', leaseKey(row, nodeId), { ...share, amount: left > 0n ? left : 0n });
       }
-      return [{ amount }];
-    },
-  },
-  {
-    text: 'INSERT INTO spend_share (account_id, kind, subject, node_id, amount) SELECT account_id, kind, subject, $5, amount FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) s (account_id, kind, subject, amount) ON CONFLICT (account_id, kind, subject, node_id) DO UPDATE SET amount = excluded.amount',
-    locks: (_tx, [, kinds, subjects, , nodeId]) =>
-      numbersOf(kinds).map(
-        (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
-      ),
-    run: (tx, [accounts, kinds, subjects, amounts, nodeId]) => {
-      const shares = amountsOf(amounts);
-      numbersOf(kinds).forEach((kind, at) => {
-        const subject = numbersOf(subjects)[at] ?? 0;
-        const amount = shares[at] ?? 0n;
-        if (amount < 0n) throw new ServerError('23514', 'share_is_not_negative');
-        const key = shareKey(kind, subject, Number(nodeId));
-        const account = numbersOf(accounts)[at] ?? 0;
-        tx.put('spend_share', key, { account_id: account, kind, subject, node_id: Number(nodeId), amount });
-      });
       return [];
     },
-  },
-  {
-    text: 'DELETE FROM spend_share s USING unnest($1::bigint[], $2::int[], $3::bigint[]) d (account_id, kind, subject) WHERE s.account_id = ANY($1::bigint[]) AND s.node_id = $4 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
-    locks: (_tx, [, kinds, subjects, nodeId]) =>
-      numbersOf(kinds).map(
-        (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
-      ),
-    run: (tx, [, kinds, subjects, nodeId]) => {
-      numbersOf(kinds).forEach((kind, at) => {
-        const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));
-        if (tx.get('spend_share', key) !== undefined) tx.delete('spend_share', key);
-      });
-      return [];
-    },
-  },
-  {
-    text: 'DELETE FROM spend_share WHERE account_id = ANY($2::bigint[]) AND node_id = $1',
-    locks: (tx, [nodeId, accounts]) =>
-      sharesOf(tx, Number(nodeId), numbersOf(accounts)).map((key) => `share ${key}`),
-    run: (tx, [nodeId, accounts]) => {
-      for (const key of sharesOf(tx, Number(nodeId), numbersOf(accounts))) tx.delete('spend_share', key);
-      return [];
-    },
-  },
-  {
-    text: 'UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount) FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) d (account_id, kind, subject, amount) WHERE s.account_id = ANY($1::bigint[]) AND s.node_id = $5 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
-    locks: (_tx, [, kinds, subjects, , nodeId]) =>
-      numbersOf(kinds).map(
-        (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
-      ),
-    run: (tx, [accounts, kinds, subjects, amounts, nodeId]) => {
-      const spent = amountsOf(amounts);
-      numbersOf(kinds).forEach((kind, at) => {
-        const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));
-        const row = tx.get('spend_share', key);
-        if (row === undefined || row.account_id !== numbersOf(accounts)[at]) return;
-        const left = row.amount - (spent[at] ?? 0n);
-        tx.put('spend_share', key, { ...row, amount: left > 0n ? left : 0n });
-      });
-      return [];
-    },
-  },
-];
+    { locks: () => leaseLocks(spent.map((row) => leaseKey(row, nodeId))) },
+  );

@@ -1,3 +1,6 @@
+import type { PriceVersion } from '../../../src/catalogue/prices-sql.ts';
+import type { ChangeTopic } from '../../../src/store/changes.ts';
+
 /**
  * The rows that the model of the store has, by table. Money is micro-won, instants epoch
  * milliseconds, days `YYYY-MM-DD`.
@@ -11,7 +14,6 @@ export interface Tables {
     readonly lot_applied: bigint;
     readonly entries: number;
     readonly version: bigint;
-    readonly chain: Buffer;
     readonly expired_until: number | null;
   };
   readonly credit_lot: {
@@ -35,8 +37,6 @@ export interface Tables {
     readonly memo: string | null;
     readonly refund_of: string | null;
     readonly created_at: number;
-    readonly record_digest: bigint | null;
-    readonly link_rest: number;
   };
   readonly api_key: {
     readonly id: number;
@@ -83,7 +83,7 @@ export interface Tables {
   };
   readonly change_event: {
     readonly id: number;
-    readonly topic: string;
+    readonly topic: ChangeTopic;
     readonly subject: number;
     /** The number of its transaction. */
     readonly tx: number;
@@ -110,14 +110,8 @@ export interface Tables {
     readonly request: bigint;
     readonly cache_read: bigint;
     readonly cache_write: bigint;
-    readonly published_at: number;
-    readonly currency: string;
-    readonly per: string;
-    /** JSON text. */
-    readonly stated: string;
-    readonly usd_krw: string | null;
-    readonly margin_percent: string | null;
-    readonly facts_as_of: string | null;
+    /** The whole version as the code reads it. */
+    readonly version: PriceVersion;
   };
   readonly catalogue_edition: {
     readonly id: number;
@@ -143,7 +137,6 @@ interface UsageRow {
   readonly requests: bigint;
   readonly prompt_tokens: bigint;
   readonly completion_tokens: bigint;
-  readonly records_digest: bigint;
 }
 
 export type TableName = keyof Tables;

@@ -10,12 +10,6 @@ export class ServerError extends Error {
   }
 }
 
-/** A notification of a transaction that has committed. */
-export interface Notice {
-  readonly channel: string;
-  readonly payload: string;
-}
-
 type AnyRow = Tables[TableName];
 
 interface Lock {
@@ -124,7 +118,8 @@ export class Transaction {
   /** `now()` is constant within a transaction. */
   readonly nowMs: number;
   readonly held: string[] = [];
-  readonly notices: Notice[] = [];
+  /** What its listeners are notified of when it commits. */
+  readonly notices: string[] = [];
   waitsFor: string | null = null;
   /** One of its statements was rejected: it can only be rolled back. */
   failed = false;
@@ -181,7 +176,7 @@ export class Transaction {
     this.store.release(this);
   }
 
-  commit(): readonly Notice[] {
+  commit(): readonly string[] {
     if (this.#over) return [];
     for (const [name, rows] of this.#written) {
       const table = this.store.tables[name] as Map<string, AnyRow>;

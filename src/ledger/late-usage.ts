@@ -1,21 +1,13 @@
 import type { Client } from 'pg';
-import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import { sqlOver } from '../store/sql.ts';
 import { post } from './ledger-sql.ts';
+import { type ExpiredLot, expiredLots } from './lots-sql.ts';
 
 /** Usage from before credit of its account expired that was settled after the expiry. */
 export interface LateUsage {
   readonly accountId: number;
   readonly settledAtMs: number;
   readonly cost: bigint;
-}
-
-interface ExpiredLot {
-  readonly id: number;
-  readonly grantedAtMs: number;
-  readonly expiresAtMs: number;
-  /** What expired of the lot, less what was taken back. */
-  left: bigint;
 }
 
 /**
@@ -27,7 +19,8 @@ interface ExpiredLot {
  */
 export async function chargeExpired(client: Client, late: readonly LateUsage[]): Promise<boolean> {
   const sql = sqlOver(client);
-  const lotsOf = await expiredLots(client, [...new Set(late.map(({ accountId }) => accountId))]);
+  const expired = await expiredLots(sql, [...new Set(late.map(({ accountId }) => accountId))]);
+  const lotsOf = Map.groupBy(expired, ({ accountId }) => accountId);
   const charged = new Map<ExpiredLot, { readonly accountId: number; amount: bigint; atMs: number }>();
   for (const { accountId, settledAtMs, cost } of late.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
     let rest = cost;
@@ -54,34 +47,4 @@ export async function chargeExpired(client: Client, late: readonly LateUsage[]):
     })),
   );
   return true;
-}
-
-/** Lots that expired in part or in whole, by account; of each account the first to expire first. */
-async function expiredLots(
-  client: Client,
-  accountIds: readonly number[],
-): Promise<ReadonlyMap<number, readonly ExpiredLot[]>> {
-  const { rows } = await client.query<{
-    account_id: bigint;
-    id: bigint;
-    granted_at: number;
-    expires_at: number;
-    expired: bigint;
-  }>(
-    `SELECT c.account_id, c.id, c.granted_at, c.expires_at, -sum(l.amount)::bigint AS expired
-     FROM ledger l JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id
-     WHERE l.account_id = ANY($1::bigint[]) AND l.kind = 4
-     GROUP BY c.account_id, c.id HAVING sum(l.amount) < 0 ORDER BY c.account_id, c.expires_at, c.id`,
-    [int8ArrayOfNumbers(accountIds)],
-  );
-  return Map.groupBy(
-    rows.map((row) => ({
-      accountId: Number(row.account_id),
-      id: Number(row.id),
-      grantedAtMs: row.granted_at,
-      expiresAtMs: row.expires_at,
-      left: row.expired,
-    })),
-    ({ accountId }) => accountId,
-  );
 }
