@@ -30,7 +30,7 @@ export const slowFiles: readonly string[] = [
   'test/inference/time-limits.test.ts',
   'test/nodes/workers.test.ts',
   'test/edge/rolling-restart.test.ts',
-  'test/chaos/slots.test.ts',
+  'test/slots/faults.test.ts',
   'test/sim/sim.test.ts',
   'test/api/request-schema.test.ts',
 ];

@@ -4,18 +4,12 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { KeyHash } from '../../src/accounts/api-key.ts';
 import { findKeyByHash, insertKey } from '../../src/accounts/keys-sql.ts';
-import { Database } from '../../src/store/database.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 
 const hashOf = (n: number): KeyHash => createHash('sha256').update(`key ${n}`).digest('hex') as KeyHash;
 
 test('a hash belongs to one key of all accounts', async (t) => {
-  const testDatabase = await createTestDatabase();
-  const database = new Database(testDatabase.address);
-  t.after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
+  const database = await openTestDatabase(t);
   const key = {
     ...{ hash: hashOf(1), kind: 'inference' as const, name: 'k', label: 'k', createdAtMs: 0 },
     ...{ limitMicro: null, limitReset: 'never' as const, expiresAtMs: null },
@@ -29,12 +23,7 @@ test('a hash belongs to one key of all accounts', async (t) => {
 });
 
 test('a directory that names another key finds none', async (t) => {
-  const testDatabase = await createTestDatabase();
-  const database = new Database(testDatabase.address);
-  t.after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
+  const database = await openTestDatabase(t);
   const key = {
     ...{ kind: 'inference' as const, name: 'k', label: 'k', createdAtMs: 0, accountId: 1 },
     ...{ limitMicro: null, limitReset: 'never' as const, expiresAtMs: null },

@@ -98,40 +98,6 @@ test('every page shows real data, in both languages and themes, and axe finds no
 });
 
 // pages:A8
-test(
-  'a confirmed top-up releases a suspended account while a client waits, and a second click does nothing',
-  fullOnly,
-  async () => {
-    const poor = await gateway.account({ credit: '0' });
-    assert.equal((await call(poor.key)).status, 402);
-    await requestTopup(poor, 7_000, 'Choi');
-    const { page, axe, assertClean, close } = await openPage('/top-ups', 'support');
-    const row = page.getByRole('row', { name: /Choi/ });
-    await row.getByRole('button', { name: '입금 확인' }).click();
-    const dialog = page.getByRole('dialog', { name: /7,000원을 충전할까요/ });
-    await dialog.getByText('7,000원').last().waitFor();
-    assert.deepEqual(await axe(), []);
-    await dialog.getByLabel('은행 거래 번호').fill('B-77');
-    const served = eventually('a response after the top-up', 20_000, async () =>
-      (await call(poor.key)).status === 200 ? true : null,
-    );
-    await dialog.getByRole('button', { name: '입금 확인' }).dblclick();
-    await dialog.waitFor({ state: 'detached' });
-    await served;
-    await row.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: '완료' }).click();
-    await row.getByText('B-77').waitFor();
-    const entries = await Array.fromAsync(gateway.operator.exportEntries(poor.accountId));
-    assert.deepEqual(
-      entries.filter(({ kind }) => kind === 'topup').map(({ amountMicro }) => amountMicro),
-      [7_000_000_000n],
-    );
-    assertClean();
-    await close();
-  },
-);
-
-// pages:A8
 test('a rejection needs a reason, which the owner sees; a viewer cannot decide', fullOnly, async () => {
   const id = await requestTopup(account, 3_000, 'Jung');
   const viewer = await openPage('/top-ups', 'viewer');

@@ -8,12 +8,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { collectOutput, createInstallation, endOf, wrapped } from '../cli/naru.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
-import { createPayer } from '../harness/payer.ts';
+import { createPayer, operatorOn } from '../harness/payer.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually, until } from '../harness/until.ts';
@@ -36,11 +34,7 @@ async function start(t: TestContext, crashDrainMs: number): Promise<Scene> {
   const upstream = await startUpstream();
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 2);
-  const operator = createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: 'sk-naru-',
-    close: async () => {},
-  });
+  const operator = operatorOn(database);
   const site = createSite(upstream.url, {
     database: { url: urlOf(address) },
     limits: { crash_drain_timeout_ms: crashDrainMs },

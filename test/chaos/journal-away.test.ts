@@ -3,13 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import type { TestGateway } from '../harness/gateway.ts';
-import { createPayer, type Payer } from '../harness/payer.ts';
+import { createPayer, operatorOn, type Payer } from '../harness/payer.ts';
 import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -35,11 +33,7 @@ async function start(t: TestContext): Promise<Running> {
   const cutter = await startCutter(testDatabase.address);
   const database = new Database(testDatabase.address, 2);
   await migrate(database);
-  const operator = createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: 'sk-naru-',
-    close: async () => {},
-  });
+  const operator = operatorOn(database);
   const upstream = await startUpstream();
   upstream.respond(({ body }) => scriptedReply(body));
   const url = `postgres://${testDatabase.address.user}@127.0.0.1:${cutter.port}/${testDatabase.address.database}`;

@@ -6,11 +6,11 @@ import { test } from 'node:test';
 import { Journal } from '../../src/ledger/journal/journal.ts';
 import { type SettlementRow, Settlements } from '../../src/ledger/settlements.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { newGenerationUuid } from '../../src/wire/ids/generation-id.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { operatorOn } from '../harness/payer.ts';
 import { insertPrice } from '../harness/price.ts';
 import { settlementAt } from '../harness/settlement.ts';
 
@@ -27,7 +27,7 @@ test('requests of an hour do not fill the journal, and are recorded after a cras
     await testDatabase.drop();
     rmSync(dir, { recursive: true });
   });
-  const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const operator = operatorOn(database, clock);
   const accountId = await operator.createAccount({ name: 'patient', email: null });
   const key = await operator.createKey({
     accountId,

@@ -8,12 +8,11 @@ import { promisify } from 'node:util';
 import nodeEnv from '../../scripts/node-env.json' with { type: 'json' };
 import nodeFlags from '../../scripts/node-flags.json' with { type: 'json' };
 import type { OperatorService } from '../../src/operations/operator-service.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { copyEmptyCluster } from '../harness/empty-cluster.ts';
+import { operatorOn } from '../harness/payer.ts';
 import { program } from '../harness/program.ts';
 import { until } from '../harness/until.ts';
 
@@ -103,11 +102,7 @@ export function createSite(
       const connection = await attachEmbedded(dataDir);
       if (connection === null) throw new Error('no database runs on the data directory');
       const database = new Database(connection, 2);
-      const operator = createOperatorService(database, {
-        clock: systemClock,
-        keyPrefix: 'sk-naru-',
-        close: async () => {},
-      });
+      const operator = operatorOn(database);
       return { database, operator, close: () => database.close() };
     },
     async end() {

@@ -5,11 +5,9 @@ import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
-import { createPayer, type Payer } from '../harness/payer.ts';
+import { createPayer, operatorOn, type Payer } from '../harness/payer.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
@@ -34,11 +32,7 @@ async function startWithRequests(t: TestContext): Promise<InFlight> {
   const upstream = await startUpstream();
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 2);
-  const operator = createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: 'sk-naru-',
-    close: async () => {},
-  });
+  const operator = operatorOn(database);
   const site = createSite(upstream.url, { database: { url: urlOf(address) } });
   t.after(async () => {
     await upstream.close();

@@ -5,11 +5,11 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { requestTopup } from '../../src/ledger/topup-requests.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { generationIdOf } from '../../src/wire/ids/generation-id.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { operatorOn } from '../harness/payer.ts';
 import { type LedgerWorld, openLedger } from '../ledger/world.ts';
 import { type Fate, startCutter } from './proxy.ts';
 
@@ -25,7 +25,7 @@ async function commandsBehindCutter(t: TestContext) {
     await cutter.close();
   });
   const { clock } = ledger;
-  const operator = createOperatorService(far, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const operator = operatorOn(far, clock);
   const run = async (fate: Fate, times: number, ...words: readonly string[]) => {
     const output = { out: '', err: '' };
     let cuts = 0;

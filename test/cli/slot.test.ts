@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { engineCommand } from '../harness/fake-engine.ts';
@@ -206,34 +206,6 @@ test('without a server the configured slots are listed cold, their logs are read
   appendFileSync(join(own.dataDir, 'slots/fine/2026-01-01T00-00-00.000Z.log'), 'once\n');
   assert.equal((await own.run('slot', 'logs', 'fine', '--config', file)).out, 'once\n');
   assert.equal(existsSync(join(own.dataDir, 'control')), false);
-});
-
-test("after a kill the next server replaces the dead server's socket", fullOnly, async () => {
-  const file = own.configure({ slots: [{ name: 'fine', command: engineCommand({}) }] });
-  const first = await own.up('--config', file);
-  assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
-  first.child.kill('SIGKILL');
-  await first.ended;
-  assert.ok(existsSync(join(own.dataDir, 'control/main.sock')));
-  const [cold] = (await own.json('slot', 'list')).rows;
-  assert.deepEqual([cold.state, cold.reason], ['COLD', 'no server is running']);
-  assert.ok(cold.last_start_ms > 0);
-  assertPrinted(await own.run('slot', 'start', 'fine'), /no server is running on/);
-  const second = await own.up('--config', file);
-  assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
-  assert.equal(await second.stop(), 0);
-  assert.equal(existsSync(join(own.dataDir, 'control/main.sock')), false);
-});
-
-test('an old socket without permissions is replaced', fullOnly, async () => {
-  chmodSync(join(own.dataDir, 'control'), 0o700);
-  appendFileSync(join(own.dataDir, 'control/main.sock'), '');
-  chmodSync(join(own.dataDir, 'control/main.sock'), 0o000);
-  const file = own.configure({ slots: [] });
-  const running = await own.up('--config', file);
-  const listed = await own.run('slot', 'list');
-  assert.deepEqual([listed.code, listed.out, listed.err], [0, '', 'none\n']);
-  assert.equal(await running.stop(), 0);
 });
 
 test('a server without a socket is not reported as no server', async () => {

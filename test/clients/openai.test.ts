@@ -116,6 +116,7 @@ test('an error in the middle of a stream is thrown after the text, and costs not
   await payer.charged();
 });
 
+// spec:compat/13.1
 test('every failure is the error class of its status; one that is not retryable is requested once', async () => {
   const payer = await world.payer();
   const poor = await world.payer({ credit: '0' });
@@ -137,6 +138,12 @@ test('every failure is the error class of its status; one that is not retryable 
     ],
     [
       () => clientWith(payer.key, 2).embeddings.create({ model: clientModel, input: 'x' }),
+      OpenAI.NotFoundError,
+      404,
+      'not_supported',
+    ],
+    [
+      () => clientWith(payer.key, 2).responses.create({ model: clientModel, input: 'x' }),
       OpenAI.NotFoundError,
       404,
       'not_supported',

@@ -35,21 +35,6 @@ test('every Markdown file of docs is a page, once, and every link has a target',
   assert.deepEqual(readSite().deadLinks, []);
 });
 
-test('a link leads to the page that has its anchor, also when that is a section of another file', () => {
-  const { pages, files } = readSite();
-  assert.match(pages.get('operating') ?? '', /\(\.\/metrics\.md#metrics\)/);
-  assert.match(pages.get('runbook') ?? '', /\(\.\/lost-nodes\.md#a-node-is-lost\)/);
-  assert.match(
-    pages.get('configuration') ?? '',
-    /\[`naru\.example\.yaml`\]\(\.\/example-configuration\.md\)/,
-  );
-  assert.match(pages.get('overview') ?? '', /!\[One request.*\]\(\/docs\/images\/request\.png\)/);
-  assert.ok(files.has('docs/images/request.png'));
-  // A name in code type becomes a link; that of a file that is no page does not.
-  assert.match(pages.get('runbook') ?? '', /\[`deploy\/README\.md`\]\(\.\/deploy\.md\)/);
-  assert.match(pages.get('runbook') ?? '', /[^[]`deploy\/prometheus\/naru\.rules\.yml`[^\]]/);
-});
-
 test('each endpoint has a page in both languages, with its credential, fields and errors', () => {
   const { pages } = readSite();
   const endpoints = [...pages.keys()].filter((address) => address.startsWith('api/'));

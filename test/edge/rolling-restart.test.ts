@@ -6,9 +6,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { assertMet, auditHistory, readLedger } from '../chaos/audit.ts';
 import { type OrderedRequest, request, type Sight } from '../chaos/client.ts';
 import { startLoad } from '../chaos/load.ts';
@@ -16,7 +14,7 @@ import { createSite, startNaru } from '../chaos/naru-process.ts';
 import { scriptedReply } from '../chaos/orders.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
-import { createPayer, type Payer } from '../harness/payer.ts';
+import { createPayer, operatorOn, type Payer } from '../harness/payer.ts';
 import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
@@ -38,11 +36,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
   });
   const shared = await createTestDatabase();
   const database = new Database(shared.address, 2);
-  const operator = createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: 'sk-naru-',
-    close: async () => {},
-  });
+  const operator = operatorOn(database);
   const over = {
     database: { url: urlOf(shared.address) },
     edge: { rate_limit: 'external', trusted_proxies: ['127.0.0.1'] },

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
 import { createDistributed, dropDistributed, workersOfServer } from './citus.ts';
 
 /** The variable in which the test runner passes its server. */
@@ -32,6 +33,20 @@ export async function createTestDatabase(template: string | null = templateDatab
     address: { ...server, database: name },
     drop: () => withAdmin(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
+}
+
+/** A test's own database, opened; it is gone after the test. */
+export async function openTestDatabase(
+  t: { readonly after: (close: () => Promise<void>) => void },
+  options: { readonly poolSize?: number; readonly template?: null } = {},
+): Promise<Database> {
+  const { address, drop } = await createTestDatabase(options.template);
+  const database = new Database(address, options.poolSize);
+  t.after(async () => {
+    await database.close();
+    await drop();
+  });
+  return database;
 }
 
 /** The address as an operator writes it into the configuration. */

@@ -3,14 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { readDurability } from '../../src/store/durability.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { type GenerationUuid, generationIdOf } from '../../src/wire/ids/generation-id.ts';
 import { type MovableAddress, openMovableAddress } from './movable-address.ts';
 import { type OwnPostgres, ownBinDir, type Standby, startOwnPostgres } from './own-postgres.ts';
-import { createOnePayer } from './payer.ts';
+import { createOnePayer, operatorOn } from './payer.ts';
 import { eventually } from './until.ts';
 
 /** 10 prompt tokens at 1 won, 5 completion tokens at 2. */
@@ -72,8 +70,7 @@ export async function request<T>(
   }
 }
 
-const operatorOf = (database: Database) =>
-  createOperatorService(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+const operatorOf = (database: Database) => operatorOn(database);
 
 /** Makes an account with 100,000 won of credit, and its first key. */
 export function createPayer(at: OwnPostgres): Promise<{ readonly accountId: number; readonly key: string }> {

@@ -1,6 +1,8 @@
 import { hashKey, type KeyHash } from '../../src/accounts/api-key.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
-import type { OperatorService } from '../../src/operations/operator-service.ts';
+import { createOperatorService, type OperatorService } from '../../src/operations/operator-service.ts';
+import type { Database } from '../../src/store/database.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
 
 /** An inference key. */
 export interface PayerKey {
@@ -13,6 +15,11 @@ export interface Payer {
   readonly accountId: number;
   readonly grantedMicro: bigint;
   readonly keys: readonly PayerKey[];
+}
+
+/** The acts of an operator on a database, which stays the caller's to close. */
+export function operatorOn(database: Database, clock: Clock = systemClock): OperatorService {
+  return createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
 }
 
 /** An account with credit in won and so many inference keys without a limit. */

@@ -213,28 +213,6 @@ test('a link allows only what it was created for', async () => {
   assert.deepEqual([session?.kind, session?.kind === 'owner' && session.ownerId], ['owner', null]);
 });
 
-test('an account link lets the person become the owner, with a new session', async () => {
-  const accountId = await world.account();
-  const { token } = await world.identity.links.openAccount(accountId, cli);
-  const first = tokenOf(await world.identity.signIn.withLink('account', token, browser()));
-  const session = await world.identity.findSession(first);
-  assert.ok(session?.kind === 'owner');
-  const order = { email: 'demo@example.com', password, name: null };
-  const second = tokenOf(await world.identity.owners.claim(session, order, browser(undefined, first)));
-  assert.equal(await world.identity.findSession(first), null);
-  const now = await world.identity.findSession(second);
-  assert.ok(now?.kind === 'owner' && now.ownerId !== null);
-  // A session of a management key makes no owner: the key may be taken back, an owner stays.
-  const byKey = { ...session, via: 'key' as const };
-  assert.deepEqual(
-    await world.identity.owners.claim(byKey, { ...order, email: 'k@example.com' }, browser()),
-    {
-      kind: 'refused',
-      why: 'invalid_link',
-    },
-  );
-});
-
 test('an invitation of a known address sets the password again and ends every session of that owner', async () => {
   const accountId = await world.account();
   const { token: old, ownerId } = await world.owner(accountId, 'reset@example.com');

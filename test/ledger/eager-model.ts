@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { expireCredit } from '../../src/ledger/credit.ts';
-import { dueAt, type Lot, spend } from '../../src/ledger/lots.ts';
 import { openLedger } from './world.ts';
 
 /** A lot of the model: what is left of it is known after every debit. */
@@ -104,65 +103,4 @@ export async function play(
   assert.equal(-lost.reduce((sum, { amount }) => sum + amount, 0n), model.expired);
   assert.deepEqual(await ledger.differences(), []);
   return { checkpoints, expiries };
-}
-
-/**
- * The same without a database: lots that are charged late, by the rules of `lots.ts`, against the
- * model.
- */
-export function numbersOf(options: {
-  readonly runs: number;
-  readonly stepsEach: number;
-  readonly seed: number;
-}): {
-  readonly checkpoints: number;
-} {
-  const roll = rng(options.seed);
-  let checkpoints = 0;
-  for (let run = 0; run < options.runs; run += 1) {
-    const model = new EagerLedger();
-    let lots: readonly Lot[] = [];
-    let uncharged = 0n;
-    const charge = (): void => {
-      const sorted = lots.toSorted(
-        (a, b) =>
-          (a.expiresAtMs ?? Number.POSITIVE_INFINITY) - (b.expiresAtMs ?? Number.POSITIVE_INFINITY) ||
-          a.id - b.id,
-      );
-      const { lots: changed, taken } = spend(sorted, uncharged);
-      lots = lots.map((lot) => changed.find(({ id }) => id === lot.id) ?? lot);
-      uncharged -= taken;
-    };
-    let nowMs = 0;
-    for (let step = 0; step < options.stepsEach; step += 1) {
-      nowMs += roll(20);
-      const what = roll(10);
-      if (what < 3) {
-        const amount = BigInt(1 + roll(300));
-        const expiresAtMs = roll(3) === 0 ? null : nowMs + 1 + roll(200);
-        // As the ledger does: what was spent before a grant is charged to the lots of before it.
-        charge();
-        lots = [...lots, { id: lots.length + 1, remaining: amount, expiresAtMs }];
-        model.grant(amount, expiresAtMs);
-      } else if (what < 8) {
-        const cost = BigInt(1 + roll(150));
-        uncharged += cost;
-        model.debit(cost);
-      } else {
-        charge();
-        const due = new Set(dueAt(lots, nowMs).map(({ id }) => id));
-        lots = lots.map((lot) => (due.has(lot.id) ? { ...lot, remaining: 0n } : lot));
-        model.expire(nowMs);
-      }
-      const balance = lots.reduce((sum, lot) => sum + lot.remaining, 0n) - uncharged;
-      assert.equal(balance, model.balance, `run ${run}, step ${step}`);
-      checkpoints += 1;
-    }
-    charge();
-    assert.deepEqual(
-      lots.map(({ remaining }) => remaining),
-      model.lots.map(({ remaining }) => remaining),
-    );
-  }
-  return { checkpoints };
 }

@@ -8,12 +8,12 @@ import {
 } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
-import { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { isoOf, systemClock } from '../../src/time/clock.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 import { liftGuards, runEach } from '../harness/ledger-guards.ts';
+import { operatorOn } from '../harness/payer.ts';
 import { insertPrice } from '../harness/price.ts';
 import { settlementAt } from '../harness/settlement.ts';
 import { TestClock } from '../harness/test-clock.ts';
@@ -66,14 +66,9 @@ const microPerToken = 1_000_000n;
 export async function openLedger(t: {
   readonly after: (end: () => Promise<void>) => void;
 }): Promise<LedgerWorld> {
-  const { address, drop } = await createTestDatabase();
-  const database = new Database(address, 8);
-  t.after(async () => {
-    await database.close();
-    await drop();
-  });
+  const database = await openTestDatabase(t, { poolSize: 8 });
   const clock = new TestClock();
-  const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const operator = operatorOn(database, clock);
   const addPayer = async (name: string): Promise<{ accountId: number; keyId: number }> => {
     const accountId = await operator.createAccount({ name, email: null });
     const { hash } = await operator.createKey({

@@ -9,10 +9,9 @@ import { NodeIdentityTaken } from '../../src/nodes/node-identity.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import { listNodes, nodeLostMs } from '../../src/nodes/nodes-sql.ts';
 import type { ProcessMarks } from '../../src/nodes/process-mark.ts';
-import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import type { Installation } from '../cli/naru.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
@@ -243,12 +242,7 @@ const marksOf = (own: string): ProcessMarks => ({ own, stateOf: () => 'unknown' 
 
 for (const offMs of [-86_400_000, 0, 86_400_000]) {
   test(`two processes of one identity are distinguished with clocks ${offMs / 3_600_000} hours apart`, async (t) => {
-    const home = await createTestDatabase();
-    const database = new Database(home.address, 2);
-    t.after(async () => {
-      await database.close();
-      await home.drop();
-    });
+    const database = await openTestDatabase(t, { poolSize: 2 });
     let passedMs = 0;
     const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
     const shifted: Clock = { ...systemClock, now: () => systemClock.now() + offMs };

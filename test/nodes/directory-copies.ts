@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { echoConfig } from '../harness/echo-config.ts';
-import { createOnePayer } from '../harness/payer.ts';
+import { createOnePayer, operatorOn } from '../harness/payer.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 
 /** One database and one upstream, and directories whose servers use both. */
@@ -28,11 +26,7 @@ export async function createWorld(t: TestContext) {
     for (const { drop } of homes) await drop();
     for (const installation of installations) installation.remove();
   });
-  const operator = createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: 'sk-naru-',
-    close: async () => {},
-  });
+  const operator = operatorOn(database);
   const tree = {
     listen: { port: 0 },
     edge: { rate_limit: 'external' },

@@ -4,13 +4,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { removeLostNodes } from '../../src/nodes/nodes-sql.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import type { GenerationUuid } from '../../src/wire/ids/generation-id.ts';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { operatorOn } from '../harness/payer.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { gate, reply, startUpstream, usage } from '../harness/upstream.ts';
@@ -292,11 +291,7 @@ test(
     t.after(() => there.close());
     const elsewhere = world.installation(urlOf(another.address));
     await (await world.up(elsewhere)).stop();
-    const operator = createOperatorService(there, {
-      clock: systemClock,
-      keyPrefix: 'sk-',
-      close: async () => {},
-    });
+    const operator = operatorOn(there);
     while ((await operator.createAccount({ name: 'somebody else', email: null })) < accountId);
     const usedThere = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n);
     // The operator changes database.url and starts.
@@ -362,11 +357,7 @@ for (const continues of byTier([false], [true, false])) {
     const another = await world.anotherDatabase();
     const there = new Database(another.address, 1);
     t.after(() => there.close());
-    const operator = createOperatorService(there, {
-      clock: systemClock,
-      keyPrefix: 'sk-',
-      close: async () => {},
-    });
+    const operator = operatorOn(there);
     const used = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n) / 1e6;
     const target = world.installation(urlOf(another.address));
     const restored = await target.run(

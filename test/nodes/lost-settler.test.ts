@@ -7,11 +7,11 @@ import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
+import { operatorOn } from '../harness/payer.ts';
 import { settlementAt } from '../harness/settlement.ts';
 import { until } from '../harness/until.ts';
 
@@ -61,11 +61,7 @@ test('settlements of a node that was declared lost are known to the only other n
   const home = await createTestDatabase();
   t.after(() => home.drop());
   const one = await nodeOf(t, home);
-  const operator = createOperatorService(one.database, {
-    clock: systemClock,
-    keyPrefix: 'sk-',
-    close: async () => {},
-  });
+  const operator = operatorOn(one.database);
   const accountId = await operator.createAccount({ name: 'one', email: null });
   const { hash } = await operator.createKey({
     ...{ accountId, kind: 'inference', name: 'one', limit: null, limitReset: 'never', expiresAtMs: null },

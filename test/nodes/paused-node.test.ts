@@ -9,7 +9,7 @@ import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
 import type { ReservationRequest, SpendSubject } from '../../src/nodes/reservation-request.ts';
 import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { createTestDatabase, openTestDatabase } from '../harness/database.ts';
 
 /** A database whose list of nodes may arrive late. */
 class SlowDatabase extends Database {
@@ -79,12 +79,7 @@ function purseOf(left: bigint): { readonly subject: SpendSubject; readonly take:
 }
 
 test('a paused node spends none of its leases before it has read the database: others may have them', async (t) => {
-  const home = await createTestDatabase();
-  const database = new Database(home.address, 2);
-  t.after(async () => {
-    await database.close();
-    await home.drop();
-  });
+  const database = await openTestDatabase(t, { poolSize: 2 });
   let isCurrent = true;
   let left = 1_000n;
   let outstanding = 0n;

@@ -11,10 +11,9 @@ import {
   removeLostNodes,
 } from '../../src/nodes/nodes-sql.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
-import { Database } from '../../src/store/database.ts';
 import { pause, systemClock } from '../../src/time/clock.ts';
 import { type Cutter, startCutter } from '../chaos/proxy.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { createTestDatabase, openTestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
@@ -110,12 +109,7 @@ test("a dead node's leases are unavailable only until it is declared dead", asyn
 });
 
 test('a node that starts again in the same data directory replaces the one that died there', async (t) => {
-  const { address, drop } = await createTestDatabase();
-  const database = new Database(address, 1);
-  t.after(async () => {
-    await database.close();
-    await drop();
-  });
+  const database = await openTestDatabase(t, { poolSize: 1 });
   const [home, another] = [randomUUID(), randomUUID()];
   const register = async (at: string, address: string): Promise<number> => {
     const claim = { home: at, address, session: randomUUID(), process: '', keepsCharges: true };
@@ -204,12 +198,7 @@ test(
 );
 
 test('a node has joined once the other nodes count its leases', async (t) => {
-  const owner = await createTestDatabase();
-  const database = new Database(owner.address, 2);
-  t.after(async () => {
-    await database.close();
-    await owner.drop();
-  });
+  const database = await openTestDatabase(t, { poolSize: 2 });
   const parts = { database, clock: systemClock, log: silentLog, address: '127.0.0.1:1' };
   const first = await NodeRegistry.join({ ...parts, home: randomUUID() });
   let hasJoined = false;
@@ -225,12 +214,7 @@ test('a node has joined once the other nodes count its leases', async (t) => {
 });
 
 test('a node that rejoins admits nothing until its leases are published, however often that fails', async (t) => {
-  const owner = await createTestDatabase();
-  const database = new Database(owner.address, 2);
-  t.after(async () => {
-    await database.close();
-    await owner.drop();
-  });
+  const database = await openTestDatabase(t, { poolSize: 2 });
   const registry = await NodeRegistry.join({
     database,
     clock: systemClock,

@@ -5,18 +5,13 @@ import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { partitionLock } from '../../src/generations/partitions-sql.ts';
 import { createDemoAccount } from '../../src/operations/demo-account.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
-import { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
 
 async function databaseOf(t: TestContext): Promise<Database> {
-  const testDatabase = await createTestDatabase();
-  const database = new Database(testDatabase.address);
-  t.after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
+  const database = await openTestDatabase(t);
   return database;
 }
 

@@ -5,14 +5,12 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { KeyHash } from '../../src/accounts/api-key.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
-import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { echoConfig } from '../harness/echo-config.ts';
-import { createOnePayer } from '../harness/payer.ts';
+import { createOnePayer, operatorOn } from '../harness/payer.ts';
 import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
@@ -95,11 +93,7 @@ async function teamOf(
   assert.ok(connection !== null);
   const database = new Database(connection, 2);
   t.after(() => database.close().catch(() => {}));
-  const operator = createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: 'sk-naru-',
-    close: async () => {},
-  });
+  const operator = operatorOn(database);
   const pid = serving.child.pid ?? 0;
   const workers = (): readonly number[] =>
     childrenOf(pid).filter((child) => argumentsOf(child).includes('worker'));

@@ -120,7 +120,7 @@ test('the loops see the rows of both areas', () => {
   assert.ok(!rows.some(({ method, path }) => `${method} ${path}` === unknown));
 });
 
-// security:30
+// security:30,51
 test('without a session, with an unknown one and with one of the other area every row is 401', async () => {
   for (const row of protectedRows) {
     const other = row.area === 'dashboard' ? sessions.operator('admin') : sessions.owner(account.accountId);
@@ -131,7 +131,7 @@ test('without a session, with an unknown one and with one of the other area ever
   }
 });
 
-// security:31
+// security:31,51
 test('a role below that of the row is 403', async () => {
   for (const row of protectedRows.filter(({ area }) => area === 'console')) {
     for (const role of roles.slice(0, roles.indexOf(row.role ?? 'viewer'))) {

@@ -46,6 +46,7 @@ async function invite(email: string | null): Promise<string> {
   return link.token;
 }
 
+// security:50
 test('an invitation makes an owner, who is then signed in, and who signs in again by password', async () => {
   const token = await invite('owner@example.com');
   const shown = await visitor().send('POST', '/sign-in/link/read', { body: { token } });
@@ -98,11 +99,14 @@ test('a link of an account and one of an operator work once, each in its area', 
   assert.equal((await visitor('console').send('POST', '/sign-in/link', { body: { token } })).status, 401);
   const owner = signedIn(await visitor().send('POST', '/sign-in/link', { body: { token } }));
   assert.equal((await owner.get('/session')).email, null);
+  for (const path of ['/profile', '/passkeys', '/personal-data'])
+    assert.equal((await owner.send('GET', path)).json.error.type, 'owner_required', path);
   assert.equal((await visitor().send('POST', '/sign-in/link', { body: { token } })).status, 401);
   const named = await owner.send('POST', '/sign-in/claim', {
     body: { email: 'second@example.com', password },
   });
   assert.equal((await signedIn(named).get('/session')).email, 'second@example.com');
+  assert.equal((await owner.send('GET', '/session')).status, 401);
 
   const operator = await identity.operators.add({ name: 'kim', role: 'support' }, cli);
   assert.ok(typeof operator === 'object');

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Database } from '../../src/store/database.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 
 // security:6
 test('a connection that is lost inside a transaction fails that transaction, and nothing else', async (t) => {
-  const own = await createTestDatabase(null);
-  const database = new Database(own.address, 2);
-  t.after(async () => {
-    await database.close();
-    await own.drop();
-  });
+  const database = await openTestDatabase(t, { poolSize: 2, template: null });
   const end = 'SELECT pg_terminate_backend($1)';
   const pid = 'SELECT pg_backend_pid() AS pid';
   await assert.rejects(

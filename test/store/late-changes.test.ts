@@ -12,20 +12,15 @@ import {
   seenUntilNow,
 } from '../../src/store/changes.ts';
 import { connect } from '../../src/store/connection.ts';
-import { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import type { LateReads } from '../../src/store/placement/placement.ts';
 import { onlyDistributed } from '../harness/citus.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 import { stateCluster } from '../harness/stated-cluster.ts';
 import { until } from '../harness/until.ts';
 
 async function openDatabase(t: TestContext): Promise<Database> {
-  const testDatabase = await createTestDatabase();
-  const database = new Database(testDatabase.address);
-  t.after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
+  const database = await openTestDatabase(t);
   return database;
 }
 

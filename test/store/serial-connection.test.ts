@@ -2,16 +2,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Client } from 'pg';
 import { isConnectionLoss } from '../../src/store/connection.ts';
-import { Database } from '../../src/store/database.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import type { Database } from '../../src/store/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 
 async function open(t: TestContext): Promise<Database> {
-  const own = await createTestDatabase(null);
-  const database = new Database(own.address, 2);
-  t.after(async () => {
-    await database.close();
-    await own.drop();
-  });
+  const database = await openTestDatabase(t, { poolSize: 2, template: null });
   await database.query('CREATE TABLE charge (id int PRIMARY KEY)');
   return database;
 }

@@ -9,12 +9,12 @@ import { ReadinessCheck } from '../../src/app/readiness.ts';
 import { expireCredit, grantCredit } from '../../src/ledger/credit.ts';
 import type { Log } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
-import { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { isSamePlacement, serversOf, shardsFrom } from '../../src/store/placement/shards.ts';
 import { ServerWatch } from '../../src/store/server-watch.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { stateCluster } from '../harness/stated-cluster.ts';
 
@@ -24,13 +24,8 @@ const halves = [-(2 ** 31), 0];
 async function openCluster(
   t: TestContext,
 ): Promise<{ readonly database: Database; readonly awayName: string }> {
-  const testDatabase = await createTestDatabase(null);
-  const database = new Database(testDatabase.address);
-  t.after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
-  const { host = '', port = 0 } = testDatabase.address;
+  const database = await openTestDatabase(t, { template: null });
+  const { host = '', port = 0 } = database.address;
   const away = { host: '127.0.0.1', port: await freePort() };
   await migrate(database);
   await stateCluster(database, [{ host, port }, away]);

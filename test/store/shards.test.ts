@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Database } from '../../src/store/database.ts';
 import { OneServer } from '../../src/store/placement/one-server.ts';
 import { shardsFrom } from '../../src/store/placement/shards.ts';
 import { hashOfAccount } from '../../src/wire/ids/account-hash.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { openTestDatabase } from '../harness/database.ts';
 
 test('the hash of an account is that of the database, and plain PostgreSQL is one server', async (t) => {
-  const testDatabase = await createTestDatabase(null);
-  const database = new Database(testDatabase.address);
-  t.after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
+  const database = await openTestDatabase(t, { template: null });
   const special = [0, 1, 2, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 53 - 1, -1, -(2 ** 40)];
   const drawn = fc.sample(fc.maxSafeInteger(), { numRuns: 2_000, seed: 1 });
   const ids = [...special, ...drawn, ...Array.from({ length: 2_000 }, (_, n) => n)];

@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import type { OperatorService } from '../../../src/operations/operator-service.ts';
-import { createOperatorService } from '../../../src/operations/operator-service.ts';
 import type { DatabaseAddress } from '../../../src/store/connection.ts';
 import { Database } from '../../../src/store/database.ts';
-import { systemClock } from '../../../src/time/clock.ts';
 import { createTestDatabase } from '../../harness/database.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { createPayer, type Payer } from '../../harness/payer.ts';
+import { createPayer, operatorOn, type Payer } from '../../harness/payer.ts';
 import { until } from '../../harness/until.ts';
 import { startUpstream } from '../../harness/upstream.ts';
 import { auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from '../audit.ts';
@@ -98,11 +96,7 @@ async function openBehind(
   later(() => cutter.close());
   const database = new Database(address, 2);
   later(() => database.close().catch(() => {}));
-  const operator = createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: 'sk-naru-',
-    close: async () => {},
-  });
+  const operator = operatorOn(database);
   return { cutter, database, operator };
 }
 
