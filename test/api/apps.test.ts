@@ -82,6 +82,8 @@ test('HTTP-Referer takes precedence over Referer, and our title header over the 
     'x-service-title': 'first',
   });
   assert.partialDeepStrictEqual(record, { app_title: 'first', origin: 'https://first.example' });
+  const second = await recordOf({ 'x-title': 'third', 'x-openrouter-title': 'second' });
+  assert.equal(second.app_title, 'second');
   assert.equal(record.app_id, (await recordOf({ referer: 'https://first.example' })).app_id);
 });
 

@@ -360,6 +360,7 @@ test('the 404 of a key is Korean, has its short name and no path, also for malfo
 });
 
 // spec:conformance/133,134,137,182
+// security:18
 test("another account's key and a key that does not exist return the same bytes and headers", async () => {
   const { key, hash } = await theirs.issue({ name: 'foreign', limit: 7 });
   const before = (await theirs.read(hash)).text;
@@ -427,6 +428,7 @@ async function timingClient(port: number, bearer: string) {
 }
 
 // spec:conformance/136
+// security:18
 test("another account's key and a key that does not exist cannot be distinguished by time", async (t) => {
   const { hash } = await theirs.issue();
   const client = await timingClient(naru.gateway.server.port, mine.key);

@@ -140,15 +140,6 @@ test('when no other candidate is left, one with an open circuit is tried', async
   assert.equal(await servedBy(model), 'up1');
 });
 
-test('client errors never open a circuit', async () => {
-  const model = nextModel();
-  one.always(reply.status(400));
-  two.always(reply.status(422));
-  for (let n = 0; n < 6; n += 1) assert.equal((await send(model)).status, 502);
-  one.always(reply.chat('one'));
-  assert.equal(await servedBy(model), 'up1');
-});
-
 test('after a 429 a candidate is skipped for as long as it states, within bounds', async () => {
   const standing = (model: string) => naru.gateway.health.statusOf(labelOf(model));
   for (const [retryAfter, least, most] of [

@@ -57,23 +57,6 @@ async function openComponents(look: ViewOptions | undefined): Promise<View> {
   return view;
 }
 
-test('a window that is used again has nothing of the test before', async () => {
-  const first = await browser.open(origin);
-  await first.page.goto('/healthz');
-  await first.context.addCookies([{ name: 'left', value: '1', url: origin }]);
-  await first.page.evaluate("localStorage.setItem('left', '1'); sessionStorage.setItem('left', '1')");
-  await first.page.route('**/*', (route) => route.abort());
-  await first.context.newPage();
-  await first.close();
-  const second = await browser.open(origin);
-  await second.page.goto('/healthz');
-  const left = "[document.cookie, localStorage.getItem('left'), sessionStorage.getItem('left')].join()";
-  assert.equal(await second.page.evaluate(left), ',,');
-  assert.equal(second.context.pages().length, 1);
-  second.assertClean();
-  await second.close();
-});
-
 for (const look of sample(looks, 2))
   test(`the components are accessible and quiet: ${look.theme}, ${look.language}, ${look.width} px`, () =>
     withView(async ({ page, axe }) => {

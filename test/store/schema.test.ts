@@ -130,9 +130,3 @@ test('a migration that was edited after it was applied is rejected', async () =>
   );
   await assert.rejects(migrate(database), /was edited after it was applied/);
 });
-
-test('the key of every account table starts with the account, so that it can be partitioned', () => {
-  const schema = readFileSync(schemaFile, 'utf8');
-  for (const table of ['generation', 'account_balance', 'key_usage_day', 'app', 'ledger', 'credit_lot'])
-    assert.match(schema, new RegExp(`^${table}: \\w+ PRIMARY KEY \\(account_id`, 'm'), table);
-});
