@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { eventsOf, textOf } from '../harness/stream.ts';
+import { eventsOf } from '../harness/stream.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 let upstream: Upstream;
@@ -34,21 +34,6 @@ test('a JSON response has the model, the provider, the usage and its cost in won
   assert.equal(response.json.choices[0].message.content, '반가워요');
   assert.equal(response.json.usage.cost, 20);
   assert.equal(response.headers.get('x-service-provider'), 'up1');
-});
-
-test('a streamed response ends with its usage and one [DONE]', async () => {
-  upstream.next(
-    reply.stream(['안', '녕'], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
-  );
-  const response = await naru.send('POST', '/chat/completions', {
-    key: account.key,
-    body: { ...request, stream: true },
-  });
-  assert.equal(response.status, 200);
-  const events = eventsOf(response.text);
-  assert.equal(textOf(events), '안녕');
-  assert.equal(events.at(-1)?.data, '[DONE]');
-  assert.equal(events.at(-2)?.json.usage.cost, 20);
 });
 
 test('a model whose id is in Hangul responds; the headers have its id percent-encoded', async () => {

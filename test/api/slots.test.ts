@@ -99,13 +99,6 @@ test('an own slot has one name everywhere: the provider Naru, the endpoint naru/
     );
 });
 
-// spec:conformance/253
-test('a local model states its context and its maximum completion', async () => {
-  const [model] = (await naru.send('GET', '/models')).json.data;
-  assert.equal(model.context_length, 32_768);
-  assert.equal(model.top_provider.max_completion_tokens, 32_768);
-});
-
 test('an engine gets names of tools that it accepts, and the client its own', async () => {
   const { key } = await naru.account({ credit: '1000000' });
   engine.respond((received) => {

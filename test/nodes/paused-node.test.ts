@@ -121,47 +121,8 @@ test('a paused node spends none of its leases before it has read the database: o
   assert.equal(await reserve(), 'blocked');
 });
 
-/** Has a node poll repeatedly until the test is over, or it is stopped. */
-function looking(t: TestContext, nodes: NodeRegistry): () => void {
-  const timer = setInterval(() => void nodes.beat().catch(() => {}), 25);
-  const stop = (): void => clearInterval(timer);
-  t.after(stop);
-  return stop;
-}
-
 /** Longer than the node timeout. */
 const tooLongMs = nodeLostMs + 1_000;
-
-test('a node that was paused until it was declared lost spends nothing before it has joined again, however fresh its cache', async (t) => {
-  const database = await databaseOf(t);
-  const start = async () => {
-    const node = await nodeOf(database);
-    const { nodes, clock } = node;
-    const shares = new CreditLeases({ database, clock, nodes, isCurrent: () => true });
-    const { subject, take } = purseOf(100n);
-    nodes.onOtherNodes(() => shares.publish(() => [subject]));
-    const reserve = async (amount: bigint): Promise<string> =>
-      (await shares.reserve(reservationOf(subject, amount, () => take(amount)))).kind;
-    return { ...node, cover: reserve };
-  };
-  const one = await start();
-  const stop = looking(t, one.nodes);
-  const two = await start();
-  stop();
-  await one.nodes.beat();
-  looking(t, two.nodes);
-  assert.equal(await one.cover(10n), 'admitted');
-  const { id } = one.nodes;
-  one.pass(tooLongMs);
-  await database.query(
-    "UPDATE gateway_node SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE id = $1",
-    [id, tooLongMs],
-  );
-  assert.equal(await two.cover(100n), 'admitted', 'what a lost node has is not counted');
-  // It has polled for changes, but has not sent its heartbeat yet.
-  assert.equal(await one.cover(10n), 'blocked');
-  assert.notEqual(one.nodes.id, id);
-});
 
 test('a node that was declared lost in the middle of a poll joins again', async (t) => {
   const database = await databaseOf(t);
