@@ -1,7 +1,7 @@
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { generationBody } from '../generations/generation.ts';
-import type { readGeneration } from '../generations/generations.ts';
+import type { findGeneration } from '../generations/generations-sql.ts';
 import type { Refusals } from '../inference/refusals.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import { parseGenerationId } from '../wire/ids/generation-id.ts';
@@ -14,8 +14,8 @@ export interface GenerationParts {
   readonly settlements: Pick<Settlements, 'find'>;
   readonly refusals: Pick<Refusals, 'find'>;
   /** The record that counts a refused request as a later one. */
-  readonly readRefusal: (accountId: number, uuid: string) => ReturnType<typeof readGeneration>;
-  readonly readGeneration: (accountId: number, uuid: string) => ReturnType<typeof readGeneration>;
+  readonly readRefusal: (accountId: number, uuid: string) => ReturnType<typeof findGeneration>;
+  readonly readGeneration: (accountId: number, uuid: string) => ReturnType<typeof findGeneration>;
 }
 
 /**

@@ -10,7 +10,7 @@ import { probeRoutes } from '../api/probes.ts';
 import { providerRoutes } from '../api/providers.ts';
 import type { AnyRoute } from '../api/route.ts';
 import { openaiDialect } from '../dialects/openai/index.ts';
-import { readGeneration, readRefusal } from '../generations/generations.ts';
+import { findGeneration, findRefusal } from '../generations/generations-sql.ts';
 import { CompletionSizes } from '../inference/estimate.ts';
 import type { TargetResolver } from '../inference/upstream-target.ts';
 import { pause } from '../time/clock.ts';
@@ -38,7 +38,7 @@ export function endpoints(core: GatewayCore, isStopping: () => boolean): readonl
     ...generationRoutes({
       settlements,
       refusals: accounting.refusals,
-      readRefusal: (accountId, uuid) => readRefusal(database, accountId, uuid),
+      readRefusal: (accountId, uuid) => findRefusal(database, accountId, uuid),
       readGeneration: (accountId, uuid) => readGenerationSoon(core, accountId, uuid),
     }),
     ...modelRoutes({ catalogue: () => liveCatalog.catalogue, health, clock }),
@@ -104,10 +104,10 @@ async function readGenerationSoon(
   { database, clock, accounting: { nodes } }: GatewayCore,
   accountId: number,
   uuid: string,
-): ReturnType<typeof readGeneration> {
+): ReturnType<typeof findGeneration> {
   const endMs = clock.monotonic() + othersSettleWithinMs;
   for (;;) {
-    const row = await readGeneration(database, accountId, uuid);
+    const row = await findGeneration(database, accountId, uuid);
     if (row !== null || nodes.isAlone || clock.monotonic() >= endMs) return row;
     await pause(clock, 25, new AbortController().signal);
   }

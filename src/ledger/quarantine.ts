@@ -129,16 +129,6 @@ export class Quarantine {
   }
 }
 
-/** The refused settlements that wait for a decision, or all of them; `limit` of them after one. */
-export function readQuarantine(
-  database: Database,
-  all: boolean,
-  limit: number | null = null,
-  after: string | null = null,
-): Promise<readonly QuarantinedEntry[]> {
-  return listQuarantined(database, all, limit, after);
-}
-
 /**
  * The result of settling refused settlements again, by generation: null, or the reason of the new
  * refusal.

@@ -1,4 +1,4 @@
-import { type AccountRow, createAccount, readAccount, readAccounts } from '../accounts/accounts.ts';
+import { type AccountRow, findAccount, insertAccount, listAccounts } from '../accounts/accounts-sql.ts';
 import { type SuspensionOutcome, suspendAccount } from '../accounts/suspension.ts';
 import { audited } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
@@ -9,9 +9,8 @@ export function accountOperations(context: OperationsContext) {
   return {
     /** Returns the id. */
     createAccount: (account: { readonly name: string; readonly email: string | null }): Promise<number> =>
-      createAccount(
-        audited<number>(context, (accountId) => ({ act: 'account.create', accountId })),
-        { ...account, createdAtMs: clock.now() },
+      audited<number>(context, (accountId) => ({ act: 'account.create', accountId })).transaction((sql) =>
+        insertAccount(sql, { ...account, createdAtMs: clock.now() }),
       ),
 
     /** Suspends all keys of an account, later ones included, or lifts that. */
@@ -36,8 +35,8 @@ export function accountOperations(context: OperationsContext) {
         clock.now(),
       ),
 
-    readAccount: (accountId: number): Promise<AccountRow | null> => readAccount(database, accountId),
+    readAccount: (accountId: number): Promise<AccountRow | null> => findAccount(database, accountId),
 
-    readAccounts: (): Promise<readonly AccountRow[]> => readAccounts(database),
+    readAccounts: (): Promise<readonly AccountRow[]> => listAccounts(database),
   };
 }

@@ -1,4 +1,4 @@
-import { readAccount } from '../accounts/accounts.ts';
+import { findAccount } from '../accounts/accounts-sql.ts';
 import type { KeyHash } from '../accounts/api-key.ts';
 import {
   createKey,
@@ -84,7 +84,7 @@ async function readStandings(
   accountId: number,
   nowMs: number,
 ): Promise<((key: KeyRow) => { readonly standing: KeyStanding; readonly isDisabled: boolean }) | null> {
-  const account = await readAccount(database, accountId);
+  const account = await findAccount(database, accountId);
   if (account === null) return null;
   const balance = account.credits - account.usage;
   return (key) => ({ standing: standingOf(key, balance, nowMs), isDisabled: isDisabled(key, balance <= 0n) });

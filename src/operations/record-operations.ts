@@ -1,12 +1,13 @@
 import { keepHours } from '../generations/analytics/rolling-sql.ts';
 import { exportedGeneration } from '../generations/generation.ts';
-import { exportGenerations, readAnyGeneration } from '../generations/generations.ts';
-import { type EntryRow, exportEntries } from '../ledger/ledger.ts';
+import { findAnyGeneration } from '../generations/generations-sql.ts';
+import type { EntryRow } from '../ledger/ledger-sql.ts';
 import { type PruneOptions, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
 import { type Verdict, verifyLedger } from '../ledger/verification.ts';
 import type { Anchor } from '../ledger/verification-sql.ts';
 import type { GenerationUuid } from '../wire/ids/generation-id.ts';
 import { recordAfter } from './audited.ts';
+import { exportEntries, exportGenerations } from './exports.ts';
 import { verificationAct } from './ledger-verification.ts';
 import type { OperationsContext } from './operations-context.ts';
 
@@ -32,7 +33,7 @@ export function recordOperations(context: OperationsContext) {
 
     /** One record with its account, in the export format; null when it does not exist. */
     readGeneration: async (uuid: GenerationUuid): Promise<object | null> => {
-      const row = await readAnyGeneration(database, uuid);
+      const row = await findAnyGeneration(database, uuid);
       return row === null ? null : exportedGeneration(row);
     },
 

@@ -1,9 +1,5 @@
-import {
-  type RetryOutcome,
-  readQuarantine,
-  retryQuarantined,
-  writeOffQuarantined,
-} from '../ledger/quarantine.ts';
+import { type RetryOutcome, retryQuarantined, writeOffQuarantined } from '../ledger/quarantine.ts';
+import { listQuarantined } from '../ledger/quarantine-sql.ts';
 import { readNodes, writeOffNode } from '../nodes/nodes.ts';
 import type { GenerationUuid } from '../wire/ids/generation-id.ts';
 import { audited, recordAfter } from './audited.ts';
@@ -14,7 +10,7 @@ export function settlementOperations(context: OperationsContext) {
   const { database } = context;
   return {
     /** The settlements that the database rejected: the open ones, or all. */
-    readQuarantine: (all: boolean) => readQuarantine(database, all),
+    readQuarantine: (all: boolean) => listQuarantined(database, all),
 
     /** Retries one or all rejected settlements. */
     retryQuarantined: async (only: GenerationUuid | null, reason?: string): Promise<RetryOutcome> => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAccount } from '../accounts/accounts.ts';
+import { findAccount } from '../accounts/accounts-sql.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { SessionRow } from '../identity/sessions-sql.ts';
@@ -26,7 +26,7 @@ export function ownerSessionPage({ reads, identity }: PageContext) {
       via: z.string().describe('How the session was opened'),
     }),
     handle: async ({ session: { kind, accountId, ownerId, via } }) => {
-      const account = await readAccount(reads, accountId);
+      const account = await findAccount(reads, accountId);
       const owner = ownerId === null ? null : await identity.owners.read(ownerId);
       return { kind, name: account?.name ?? '', email: owner?.email ?? null, account_id: accountId, via };
     },

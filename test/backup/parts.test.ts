@@ -18,7 +18,7 @@ import { BackupKey } from '../../src/backup/file-cipher.ts';
 import type { TableFile } from '../../src/backup/manifest.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';
 import { takeBackup } from '../../src/backup/take-backup.ts';
-import { exportEntries } from '../../src/ledger/ledger.ts';
+import { exportEntries } from '../../src/operations/exports.ts';
 import { verifyLedger } from '../../src/ledger/verification.ts';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maxSafeInteger, property } from 'fast-check';
 import { findInAnyAccount } from '../../src/generations/any-account-sql.ts';
-import { readAnyGeneration } from '../../src/generations/generations.ts';
+import { findAnyGeneration } from '../../src/generations/generations-sql.ts';
 import { accountOfRequest } from '../../src/generations/search-all-sql.ts';
 import { findCost } from '../../src/ledger/lots-sql.ts';
 import { shardsFrom } from '../../src/store/placement/shards.ts';
@@ -62,11 +62,11 @@ test('a record is found without its account, among the few that its identity lea
     'few accounts have one lead',
   );
 
-  assert.equal((await readAnyGeneration(database, led))?.accountId, accountId);
+  assert.equal((await findAnyGeneration(database, led))?.accountId, accountId);
   assert.deepEqual(await findCost(database, led), { accountId, cost: 7n });
   assert.equal(await accountOfRequest(database, led), accountId);
   const unknown = withLead(newGenerationUuid(clock.now()), accountId);
-  assert.equal(await readAnyGeneration(database, unknown), null);
+  assert.equal(await findAnyGeneration(database, unknown), null);
   assert.equal(await findCost(database, unknown), null);
   assert.equal(await accountOfRequest(database, unknown), null);
 });

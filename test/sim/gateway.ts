@@ -12,7 +12,7 @@ import { publishPrices } from '../../src/catalogue/publish.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { ClientDisconnected, ServerStopping } from '../../src/errors/request-aborted.ts';
-import { readGeneration } from '../../src/generations/generations.ts';
+import { findGeneration } from '../../src/generations/generations-sql.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
 import { CompletionSizes } from '../../src/inference/estimate.ts';
@@ -178,7 +178,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       settlements,
       refusals: accounting.refusals,
       readRefusal: async () => null,
-      readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid),
+      readGeneration: (accountId, uuid) => findGeneration(database, accountId, uuid),
     }),
   ];
   const table = new RouteTable([...routes, ...reading]);

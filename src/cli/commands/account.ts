@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AccountRow } from '../../accounts/accounts.ts';
+import type { AccountRow } from '../../accounts/accounts-sql.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { Email } from '../../identity/email.ts';
 import type { InviteFault, ReplaceFault } from '../../identity/links.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { counted } from '../../errors/counted.ts';
-import type { EntryRow } from '../../ledger/ledger.ts';
+import type { EntryRow } from '../../ledger/ledger-sql.ts';
 import type { Verdict } from '../../ledger/verification.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';

@@ -1,4 +1,4 @@
-import { readAccount } from '../../accounts/accounts.ts';
+import { findAccount } from '../../accounts/accounts-sql.ts';
 import type { Database } from '../../store/database.ts';
 import type { ConsoleContext } from '../context.ts';
 import { appReadPages } from '../dashboard/apps.ts';
@@ -55,7 +55,7 @@ function viewOf<R extends AnyPageRoute>(reads: Database, row: R): ViewOf<R> {
 }
 
 async function balanceOf(reads: Database, accountId: number): Promise<bigint> {
-  const account = await readAccount(reads, accountId);
+  const account = await findAccount(reads, accountId);
   return account === null ? 0n : account.credits - account.usage;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAccount } from '../../accounts/accounts.ts';
+import { findAccount } from '../../accounts/accounts-sql.ts';
 import { type AccountFilter, accountStandings, searchAccounts } from '../../accounts/search-sql.ts';
 import type { Database } from '../../store/database.ts';
 import { seoulDayAt } from '../../time/period.ts';
@@ -72,7 +72,7 @@ export function consoleAccountPages(parts: ConsoleContext) {
 
 /** Refuses an account that does not exist. */
 export async function assertAccount(reads: Database, accountId: number): Promise<void> {
-  if ((await readAccount(reads, accountId)) === null) throw noSuchAccount();
+  if ((await findAccount(reads, accountId)) === null) throw noSuchAccount();
 }
 
 async function one(parts: ConsoleContext, accountId: number) {

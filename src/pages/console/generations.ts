@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAccount } from '../../accounts/accounts.ts';
+import { findAccount } from '../../accounts/accounts-sql.ts';
 import { readRequestHours } from '../../generations/analytics/request-hours-sql.ts';
 import { type RequestSpans, spansOfRequests } from '../../generations/analytics/request-spans.ts';
 import { AppPreferences } from '../../generations/app-preferences-sql.ts';
@@ -111,7 +111,7 @@ async function foundOf({ reads }: ConsoleContext, text: string) {
   const uuid = parseGenerationId(id) ?? generationOfRequest(id);
   const accountId = uuid === null ? null : await accountOfRequest(reads, uuid);
   if (accountId === null) return [];
-  const account = await readAccount(reads, accountId);
+  const account = await findAccount(reads, accountId);
   const items = await foundItems({ reads, settlements: { find: () => undefined } }, accountId, id);
   return items.map((item) => ({ ...item, account: { id: accountId, name: account?.name ?? '' } }));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AccountRow } from '../../accounts/accounts.ts';
+import type { AccountRow } from '../../accounts/accounts-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { instant, micro } from '../shapes.ts';

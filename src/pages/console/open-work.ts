@@ -1,4 +1,4 @@
-import { readAccountsById } from '../../accounts/accounts.ts';
+import { findAccounts } from '../../accounts/accounts-sql.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { accountsOf, openWorkBody, openWorkShape } from './open-work-body.ts';
@@ -15,7 +15,7 @@ export function openWorkPages({ reads, clock, processes }: ConsoleContext) {
       response: openWorkShape,
       handle: async () => {
         const found = await processes.openWork();
-        const accounts = await readAccountsById(reads, accountsOf(found));
+        const accounts = await findAccounts(reads, accountsOf(found));
         return openWorkBody(found, { accounts, size: processes.size, nowMs: clock.now() });
       },
     }),

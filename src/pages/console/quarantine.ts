@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { readAccountsById } from '../../accounts/accounts.ts';
+import { findAccounts } from '../../accounts/accounts-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
-import { readQuarantine } from '../../ledger/quarantine.ts';
+import { listQuarantined } from '../../ledger/quarantine-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type GenerationUuid, generationIdOf, parseGenerationId } from '../../wire/ids/generation-id.ts';
 import type { ConsoleContext } from '../context.ts';
@@ -48,9 +48,9 @@ function listPage({ reads }: ConsoleContext) {
     ),
     handle: async ({ query }) => {
       const after = query.cursor === undefined ? null : readCursor(query.cursor, placeOf);
-      const entries = await readQuarantine(reads, query.all !== undefined, pageSize, after);
+      const entries = await listQuarantined(reads, query.all !== undefined, pageSize, after);
       const last = entries.at(-1);
-      const accounts = await readAccountsById(reads, [...new Set(entries.map((one) => one.accountId))]);
+      const accounts = await findAccounts(reads, [...new Set(entries.map((one) => one.accountId))]);
       const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]));
       return {
         items: entries.map((entry) => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAccountsById } from '../../accounts/accounts.ts';
+import { findAccounts } from '../../accounts/accounts-sql.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import { readTopups } from '../../ledger/topup-requests.ts';
@@ -99,7 +99,7 @@ async function listed(
   requests: readonly TopupRequest[],
 ): Promise<z.input<typeof listedShape>[]> {
   const ids = [...new Set(requests.map(({ accountId }) => accountId))];
-  const accounts = new Map((await readAccountsById(reads, ids)).map((row) => [row.accountId, row]));
+  const accounts = new Map((await findAccounts(reads, ids)).map((row) => [row.accountId, row]));
   return requests.map((request) => {
     const account = accounts.get(request.accountId);
     return {

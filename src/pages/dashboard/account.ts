@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAccount } from '../../accounts/accounts.ts';
+import { findAccount } from '../../accounts/accounts-sql.ts';
 import { accountStandings, standingOfAccount } from '../../accounts/search-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import type { DashboardContext } from '../context.ts';
@@ -39,7 +39,7 @@ export function accountPages({ reads, accounts, clock, debtFloor }: DashboardCon
       summary: 'The account, its balance and its status',
       response: accountShape,
       handle: async ({ session: { accountId } }) => {
-        const row = await readAccount(reads, accountId);
+        const row = await findAccount(reads, accountId);
         const account = await accounts.current(accountId);
         if (row === null || account === null) throw new Error('a session has an account');
         return {

@@ -4,7 +4,7 @@ import { readPrices } from '../../catalogue/prices-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import { readAppPreferences } from '../../generations/app-preferences-sql.ts';
-import { readGeneration, readRefusal } from '../../generations/generations.ts';
+import { findGeneration, findRefusal } from '../../generations/generations-sql.ts';
 import { type GenerationFilter, searchGenerations } from '../../generations/search-sql.ts';
 import { refundedOf } from '../../ledger/ledger-sql.ts';
 import type { Database } from '../../store/database.ts';
@@ -103,9 +103,9 @@ async function findRow(
   if (uuid === null) return null;
   const pending = settlements.find(uuid);
   if (pending?.accountId === accountId) return pending;
-  const row = await readGeneration(reads, accountId, uuid);
+  const row = await findGeneration(reads, accountId, uuid);
   if (row !== null || asRequest === null) return row;
-  return readRefusal(reads, accountId, asRequest);
+  return findRefusal(reads, accountId, asRequest);
 }
 
 /** The request of an account with this id, in a list. */
