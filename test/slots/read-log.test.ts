@@ -124,7 +124,7 @@ test('following a slot continues with its next start, also if there was none yet
   await Promise.all([slot.stop(), start.stop()]);
 });
 
-test('the message of an engine that exits is the last line that tells an error, without a box around it', () => {
+test('the message of an engine that exits is the last line that tells an error, without a box around it', async () => {
   for (const [output, expected] of [
     ['', ''],
     ['loading\nexit\n\n', 'exit'],
@@ -141,5 +141,6 @@ test('the message of an engine that exits is the last line that tells an error, 
     const log = openEngineLog(join(tempDir(), 'x.log'), (thrown) => assert.fail(String(thrown)));
     log.write(Buffer.from(output));
     assert.equal(log.lastError(), expected);
+    await log.end();
   }
 });
