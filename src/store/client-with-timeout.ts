@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
 import { afterNextReads } from '../time/after-next-reads.ts';
 
@@ -11,10 +12,13 @@ type Query = (...given: unknown[]) => unknown;
  */
 export class ClientWithTimeout extends Client {
   readonly #limitMs: number;
+  readonly #socket: Socket;
 
   constructor(config: ClientConfig = {}) {
     const { query_timeout: limitMs = 0, ...rest } = config;
-    super(rest);
+    const socket = new Socket();
+    super({ ...rest, stream: () => socket });
+    this.#socket = socket;
     this.#limitMs = Number(limitMs);
     const query = this.query.bind(this) as Query;
     const limited = (...given: unknown[]): unknown => this.#run(query, given);
@@ -57,10 +61,7 @@ export class ClientWithTimeout extends Client {
   }
 
   #giveUp(): void {
-    const { connection } = this as unknown as {
-      readonly connection: { readonly stream: { destroy(error: Error): void } };
-    };
-    connection.stream.destroy(Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' }));
+    this.#socket.destroy(Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' }));
   }
 }
 
