@@ -37,8 +37,6 @@ export function dashboardAnnouncementPages({ reads, clock }: PageContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/announcements',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'The current announcements, the most urgent first',
       response: z.strictObject({ items: z.array(shownShape) }),
       handle: async () => ({
@@ -58,8 +56,6 @@ export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleCo
     pageRoute({
       method: 'GET',
       path: '/console/api/announcements',
-      area: 'console',
-      credential: 'session',
       summary: 'All announcements, newest first',
       query: z.object({ cursor: integerText(1).optional() }),
       response: pageOf(announcementShape),
@@ -74,8 +70,6 @@ export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleCo
     pageRoute({
       method: 'POST',
       path: '/console/api/announcements',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary: 'Create an announcement for every page of the dashboard',
       body: z.object({
@@ -100,8 +94,6 @@ export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleCo
     pageRoute({
       method: 'POST',
       path: '/console/api/announcements/{id}/end',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary: 'Withdraw an announcement',
       response: announcementShape,

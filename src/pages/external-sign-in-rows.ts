@@ -33,7 +33,6 @@ function passkeyOptionsPage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/sign-in/passkey/options',
-    area: 'dashboard',
     credential: 'none',
     summary: 'The challenge for a passkey',
     response: challengeShape,
@@ -46,7 +45,7 @@ function passkeyOptionsPage(parts: DashboardContext) {
 }
 
 function passkeyPage(parts: DashboardContext) {
-  return signInPage('dashboard', {
+  return signInPage({
     path: '/dashboard/api/sign-in/passkey',
     summary: 'Sign in with a passkey',
     body: z.object({ step: tokenText, response: credential }),
@@ -62,7 +61,6 @@ function oidcPage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/sign-in/oidc',
-    area: 'dashboard',
     credential: 'none',
     summary: 'Redirect to the sign-in page of the OpenID provider',
     response: z.strictObject({ url: z.string() }),
@@ -80,7 +78,6 @@ function oidcCallbackPage(parts: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: callbackPath,
-    area: 'dashboard',
     credential: 'none',
     summary: 'The redirect URI of the OpenID provider; redirects to the dashboard',
     query: z.record(z.string().max(maxQueryBytes), z.string().max(maxQueryBytes)),

@@ -13,9 +13,12 @@ export type PageMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Schema = z.ZodType | undefined;
 type Parsed<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
 
-type SessionOf<A extends Area, C extends PageCredential> = C extends 'none'
+/** The area of a path. */
+type AreaOf<P extends string> = P extends `/dashboard/${string}` ? 'dashboard' : 'console';
+
+type SessionOf<C extends PageCredential, P extends string> = C extends 'none'
   ? null
-  : A extends 'dashboard'
+  : P extends `/dashboard/${string}`
     ? OwnerSession
     : OperatorSession;
 
@@ -25,17 +28,11 @@ export type PathParams<P extends string> = P extends `${string}{${infer Name}}${
   : Record<never, never>;
 
 /** The arguments of a handler: parsed and allowed. */
-export interface PageCall<
-  A extends Area,
-  C extends PageCredential,
-  P extends string,
-  Q extends Schema,
-  B extends Schema,
-> {
+export interface PageCall<C extends PageCredential, P extends string, Q extends Schema, B extends Schema> {
   readonly params: PathParams<P>;
   readonly query: Parsed<Q>;
   readonly body: Parsed<B>;
-  readonly session: SessionOf<A, C>;
+  readonly session: SessionOf<C, P>;
   readonly client: PageClient;
   /** Aborts when the browser leaves. */
   readonly signal: AbortSignal;
@@ -46,13 +43,9 @@ export interface PageCall<
   readonly changeKey: string;
 }
 
-/**
- * One endpoint of the page API: dispatch, the types of the web (`page-api.ts`) and the looped tests
- * derive from these rows.
- */
-export interface PageRoute<
+/** One endpoint of the page API, as its row states it. */
+interface DeclaredRoute<
   M extends PageMethod,
-  A extends Area,
   C extends PageCredential,
   P extends string,
   Q extends Schema,
@@ -62,8 +55,8 @@ export interface PageRoute<
   readonly method: M;
   /** `/dashboard/api/…` or `/console/api/…`, with `{name}` for a path parameter. */
   readonly path: P;
-  readonly area: A;
-  readonly credential: C;
+  /** A session unless stated. */
+  readonly credential?: C;
   /** The least role of an operator; `viewer` when absent. Only rows of the console have one. */
   readonly role?: Role;
   /** What the row does, in one sentence: for its reader. */
@@ -83,26 +76,44 @@ export interface PageRoute<
   };
   /** JSON when absent. A `csv` row returns a file, a `stream` row server-sent events. */
   readonly format?: 'csv' | 'stream';
-  readonly handle: (
-    call: PageCall<A, C, P, Q, B>,
-  ) => Promise<z.input<R> | PageReply> | z.input<R> | PageReply;
+  readonly handle: (call: PageCall<C, P, Q, B>) => Promise<z.input<R> | PageReply> | z.input<R> | PageReply;
+}
+
+/**
+ * One endpoint of the page API: dispatch, the types of the web (`page-api.ts`) and the looped tests
+ * derive from these rows.
+ */
+export interface PageRoute<
+  M extends PageMethod,
+  C extends PageCredential,
+  P extends string,
+  Q extends Schema,
+  B extends Schema,
+  R extends z.ZodType,
+> extends DeclaredRoute<M, C, P, Q, B, R> {
+  readonly area: AreaOf<P>;
+  readonly credential: C;
 }
 
 /** Guards against a row without its own types. */
 // biome-ignore lint/suspicious/noExplicitAny: rows of different paths and schemas share one table.
-export type AnyPageRoute = PageRoute<PageMethod, any, any, any, any, any, any>;
+export type AnyPageRoute = PageRoute<PageMethod, any, any, any, any, any>;
 
-/** Declares one endpoint. Identity at run time; at compile time it ties the handler to its row. */
+/** The area that a path is in. */
+export function areaOf<P extends string>(path: P): AreaOf<P> {
+  return (path.startsWith('/dashboard/') ? 'dashboard' : 'console') as AreaOf<P>;
+}
+
+/** Declares one endpoint: its path says its area; at compile time it ties the handler to its row. */
 export function pageRoute<
   M extends PageMethod,
-  const A extends Area,
-  const C extends PageCredential,
-  const P extends `/${A}/api/${string}`,
+  const P extends `/${Area}/api/${string}`,
   R extends z.ZodType,
+  const C extends PageCredential = 'session',
   Q extends Schema = undefined,
   B extends Schema = undefined,
->(declared: PageRoute<M, A, C, P, Q, B, R>): PageRoute<M, A, C, P, Q, B, R> {
-  return declared;
+>(declared: DeclaredRoute<M, C, P, Q, B, R>): PageRoute<M, C, P, Q, B, R> {
+  return { credential: 'session' as C, ...declared, area: areaOf(declared.path) };
 }
 
 /** Whether a row changes something: then it needs the own origin and an idempotency key. */

@@ -15,8 +15,6 @@ export function ownerSessionPage({ reads, identity }: PageContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/session',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'The owner who is signed in',
     response: z.strictObject({
       kind: z.literal('owner'),
@@ -38,8 +36,6 @@ export function operatorSessionPage() {
   return pageRoute({
     method: 'GET',
     path: '/console/api/session',
-    area: 'console',
-    credential: 'session',
     summary: 'The operator who is signed in',
     response: z.strictObject({ kind: z.literal('operator'), name: z.string(), role: z.enum(roles) }),
     handle: ({ session: { kind, name, role } }) => ({ kind, name, role }),
@@ -66,8 +62,6 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'DELETE',
       path: `/${area}/api/session` as const,
-      area,
-      credential: 'session',
       summary: 'Sign out',
       response: z.strictObject({ signed_out: z.literal(true) }),
       handle: async ({ client }) => {
@@ -80,8 +74,6 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'GET',
       path,
-      area,
-      credential: 'session',
       summary: 'The open sessions of the owner, with those of the account itself, or of the operator',
       response: z.strictObject({ items: z.array(sessionShape) }),
       handle: async ({ session }) => ({
@@ -91,8 +83,6 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'DELETE',
       path: `${path}/{id}`,
-      area,
-      credential: 'session',
       summary: 'End a session of the list, on every node at once',
       response: revokedShape,
       handle: async ({ session, params: { id } }) => {
@@ -104,8 +94,6 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'POST',
       path: `${path}/revoke-others`,
-      area,
-      credential: 'session',
       summary: 'End every other session of the list',
       response: revokedShape,
       handle: async ({ session }) => ({

@@ -10,7 +10,7 @@ import type { SignInClient } from '../identity/sessions.ts';
 import type { SignInOutcome } from '../identity/sign-in.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
-import { type PageCall, pageRoute } from './page-route.ts';
+import { areaOf, type PageCall, pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';
 
 /** What a sign-in leads to: a session, whose cookie comes with the response, or a second step. */
@@ -20,25 +20,22 @@ export const signInShape = z.strictObject({
 });
 
 /** Declares a row that signs in, and so needs no session. */
-export function signInPage<const A extends Area, const P extends `/${A}/api/${string}`, B extends z.ZodType>(
-  area: A,
-  {
-    attempt,
-    ...declared
-  }: {
-    readonly path: P;
-    readonly summary: string;
-    readonly body: B;
-    readonly attempt: (
-      call: PageCall<A, 'none', P, undefined, B>,
-      client: SignInClient,
-    ) => Promise<RedeemOutcome>;
-  },
-) {
+export function signInPage<const P extends `/${Area}/api/${string}`, B extends z.ZodType>({
+  attempt,
+  ...declared
+}: {
+  readonly path: P;
+  readonly summary: string;
+  readonly body: B;
+  readonly attempt: (
+    call: PageCall<'none', P, undefined, B>,
+    client: SignInClient,
+  ) => Promise<RedeemOutcome>;
+}) {
+  const area = areaOf(declared.path);
   return pageRoute({
     ...declared,
     method: 'POST',
-    area,
     credential: 'none',
     response: signInShape,
     handle: async (call) =>

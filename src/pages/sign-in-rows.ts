@@ -20,7 +20,7 @@ import {
 
 /** The way into the console: a one-time link. */
 export function consoleSignInPage({ identity }: PageContext) {
-  return signInPage('console', {
+  return signInPage({
     path: '/console/api/sign-in/link',
     summary: 'Sign in as an operator with a one-time link',
     body: z.object({ token: tokenText }),
@@ -35,7 +35,6 @@ export function dashboardSignInPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/sign-in',
-      area: 'dashboard',
       credential: 'none',
       summary: 'The sign-in methods of this server',
       response: z.strictObject({
@@ -53,19 +52,19 @@ export function dashboardSignInPages(parts: DashboardContext) {
         key: true,
       }),
     }),
-    signInPage('dashboard', {
+    signInPage({
       path: '/dashboard/api/sign-in/password',
       summary: 'Sign in with an e-mail address and a password',
       body: z.object({ email: emailText, password: passwordText }),
       attempt: ({ body }, client) => identity.signIn.withPassword(body, client),
     }),
-    signInPage('dashboard', {
+    signInPage({
       path: '/dashboard/api/sign-in/code',
       summary: 'The second step: a code of the app, or a recovery code',
       body: z.object({ step: tokenText, code: z.string().min(1).max(100) }),
       attempt: ({ body }, client) => identity.signIn.withCode(body, client),
     }),
-    signInPage('dashboard', {
+    signInPage({
       path: '/dashboard/api/sign-in/key',
       summary: 'Sign in with a management key, for up to 12 hours',
       body: z.object({ key: z.string().min(1).max(1_000) }),
@@ -91,7 +90,6 @@ function linkPages(identity: Identity) {
     pageRoute({
       method: 'POST',
       path: '/dashboard/api/sign-in/link/read',
-      area: 'dashboard',
       credential: 'none',
       summary: 'What a one-time link does, without using it',
       body: z.object({ token: tokenText }),
@@ -107,13 +105,13 @@ function linkPages(identity: Identity) {
         return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };
       },
     }),
-    signInPage('dashboard', {
+    signInPage({
       path: '/dashboard/api/sign-in/link',
       summary: 'Sign in with the one-time link of an account',
       body: z.object({ token: tokenText }),
       attempt: ({ body }, client) => identity.signIn.withLink('account', body.token, client),
     }),
-    signInPage('dashboard', {
+    signInPage({
       path: '/dashboard/api/sign-in/link/redeem',
       summary: 'Accept an invitation or reset the password; signs in',
       body: z.object({
@@ -127,8 +125,6 @@ function linkPages(identity: Identity) {
     pageRoute({
       method: 'POST',
       path: '/dashboard/api/sign-in/claim',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Make an owner of the account that a one-time link opened; signs in as the owner',
       body: z.object({ email: emailText, password: passwordText, name: personName.default(null) }),
       response: signInShape,

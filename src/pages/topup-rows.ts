@@ -61,8 +61,6 @@ export function dashboardTopupPages({ reads, database, clock }: PageContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/topups',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Top-up requests, newest first',
       query: topupListQuery,
       response: pageOf(topupShape),
@@ -71,8 +69,6 @@ export function dashboardTopupPages({ reads, database, clock }: PageContext) {
     pageRoute({
       method: 'POST',
       path: '/dashboard/api/topups',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Request a top-up; an operator confirms it, which adds the credit',
       body: z.object({
         amount_micro: creditText,
@@ -93,8 +89,6 @@ export function dashboardTopupPages({ reads, database, clock }: PageContext) {
     pageRoute({
       method: 'POST',
       path: '/dashboard/api/topups/{id}/withdraw',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Withdraw a pending request',
       response: topupShape,
       handle: async ({ session: { accountId }, params }) =>

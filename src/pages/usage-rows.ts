@@ -67,8 +67,6 @@ function totalsPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/totals`,
-    area,
-    credential: 'session',
     summary: 'The usage totals of a span',
     query: z.object(usageQueryShape),
     response: z.strictObject({ ...spanShape, sums: usageSumsShape }),
@@ -86,8 +84,6 @@ function groupsPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/groups`,
-    area,
-    credential: 'session',
     summary: 'The usage totals of the top values of a dimension, and of all others',
     query: z.object({ ...usageQueryShape, ...groupingShape }),
     response: z.strictObject({
@@ -109,8 +105,6 @@ function seriesPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/series`,
-    area,
-    credential: 'session',
     summary:
       'The sums of each hour, day, week or month with usage; in all, or of the first values of a dimension',
     query: z.object({
@@ -144,8 +138,6 @@ function latencyPage(area: Area, parts: PageContext) {
   return pageRoute({
     method: 'GET',
     path: `/${area}/api/usage/latency`,
-    area,
-    credential: 'session',
     summary: 'Percentiles of the time to the first token, of the duration (ms) or of the speed (tokens/s)',
     query: z.object({
       ...usageQueryShape,

@@ -37,8 +37,6 @@ async function startLive(limits = {}): Promise<{ readonly server: Served; readon
   const row = pageRoute({
     method: 'GET',
     path: '/dashboard/api/live',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'live',
     response: z.object({ n: z.int() }),
     format: 'stream',

@@ -32,8 +32,6 @@ function grantPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/accounts/{account}/grants',
-    area: 'console',
-    credential: 'session',
     role: 'support',
     summary: 'Grant credit; the role `support` has a daily limit',
     body: z.object({
@@ -68,8 +66,6 @@ function adjustPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/accounts/{account}/adjustments',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Add or deduct credit with a reason',
     body: z.object({ amount_micro: movedText, reason: line(500) }),
@@ -93,8 +89,6 @@ function refundPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/accounts/{account}/generations/{id}/refund',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Refund the cost of a request or a part of it; all refunds together never exceed the cost',
     body: z.object({

@@ -20,7 +20,7 @@ type ViewPath<P> = P extends `/dashboard/api/${infer Rest}`
   : never;
 
 /** What a page call has, whatever its row. */
-type AnyCall = PageCall<'console', 'session', '/console/api/accounts/{account}', undefined, undefined>;
+type AnyCall = PageCall<'session', '/console/api/accounts/{account}', undefined, undefined>;
 
 /**
  * The owner's pages of one account, read-only (A2): the rows of the dashboard with the account of

@@ -26,8 +26,6 @@ export function consoleAccountPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/accounts',
-      area: 'console',
-      credential: 'session',
       summary: 'Accounts with their balance and their spend over 30 days, newest first',
       query: z.object({
         search: z.string().max(200).optional().describe('A part of a name or of an e-mail address, or an ID'),
@@ -45,8 +43,6 @@ export function consoleAccountPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/accounts/{account}',
-      area: 'console',
-      credential: 'session',
       summary: 'One account with its figures',
       response: consoleAccountShape,
       handle: async ({ params }) => one(parts, accountIdOf(params.account)),
@@ -54,8 +50,6 @@ export function consoleAccountPages(parts: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{account}/suspension',
-      area: 'console',
-      credential: 'session',
       role: 'support',
       summary: 'Suspend all keys of an account, including keys created later, or lift the suspension',
       body: z.object({ suspended: z.boolean(), reason: line(500) }),

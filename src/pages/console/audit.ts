@@ -41,8 +41,6 @@ export function auditPages({ reads }: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/audit',
-      area: 'console',
-      credential: 'session',
       summary: 'The actions of operators in the console and on the command line, the latest first',
       query: z.object({ ...filters, cursor: integerText(1).optional() }),
       response: pageOf(actShape),
@@ -57,8 +55,6 @@ export function auditPages({ reads }: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/audit/acts',
-      area: 'console',
-      credential: 'session',
       summary: 'The names of the actions in the log',
       response: z.strictObject({ items: z.array(z.string()) }),
       handle: async () => ({ items: [...(await readActNames(reads))] }),
@@ -66,8 +62,6 @@ export function auditPages({ reads }: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/audit/csv',
-      area: 'console',
-      credential: 'session',
       summary: 'The same actions as a CSV file',
       query: filterQuery,
       response: z.string(),

@@ -23,8 +23,6 @@ export function candidateDrainRow({ operations }: { readonly operations: Operato
   return pageRoute({
     method: 'POST',
     path: '/console/api/candidates/drain',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Send a candidate no new requests on any node, or send it requests again',
     body: z.object({

@@ -64,8 +64,6 @@ function listRow({ config, clock, processes, reads }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/candidates',
-    area: 'console',
-    credential: 'session',
     summary: 'The providers and candidates of this server, with their health',
     response: z.strictObject({
       as_of: instant,
@@ -114,8 +112,6 @@ function explainRow({ processes }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/route',
-    area: 'console',
-    credential: 'session',
     summary: 'Explain where such a request would go now; no request is sent',
     query: z.object({
       models: z.string().min(1).max(2_000).describe('Model IDs, separated by commas'),
@@ -174,8 +170,6 @@ function testRow({ database, clock, processes }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/candidates/test',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Test a candidate with real requests, for which its upstream charges',
     body: z.object({ model: z.string().min(1).max(300), candidate: z.string().min(1).max(600) }),

@@ -26,8 +26,6 @@ export function configurationPages({ database, clock, configuration }: ConsoleCo
     pageRoute({
       method: 'GET',
       path: '/console/api/configuration',
-      area: 'console',
-      credential: 'session',
       summary: 'The configuration of this server, and its differences from the file',
       response: z.strictObject({
         file: z.string().nullable().describe('Null: there is no file'),
@@ -56,8 +54,6 @@ export function configurationPages({ database, clock, configuration }: ConsoleCo
     pageRoute({
       method: 'POST',
       path: '/console/api/configuration/reload',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary: 'Apply the file on disk, as SIGHUP does; a file with errors is rejected',
       body: z.object({ reason: z.string().trim().min(1).max(2_000).optional() }),

@@ -23,8 +23,6 @@ function statePage({ reads, clock, datasets }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/datasets',
-    area: 'console',
-    credential: 'session',
     summary: 'The state of each dataset: last synchronisation, rows and next run; and the calls used',
     response: z.strictObject({
       has_key: z.boolean(),
@@ -84,8 +82,6 @@ function syncPage({ database, identity, datasets }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/datasets/sync',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary:
       'Make one dataset or all due: a server synchronises them within seconds, as `naru dataset sync` does',

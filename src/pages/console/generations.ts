@@ -40,8 +40,6 @@ export function allGenerationPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/generations',
-      area: 'console',
-      credential: 'session',
       summary: 'Requests of all accounts, newest first; a page may be short although more follow',
       query: z.object({
         find: foundText,

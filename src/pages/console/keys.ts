@@ -47,8 +47,6 @@ export function consoleKeyPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/keys',
-      area: 'console',
-      credential: 'session',
       summary: 'Keys of all accounts including revoked ones, newest first',
       query: z.object({
         search: z.string().max(200).optional().describe('A hash, or a part of a label or a name'),
@@ -71,8 +69,6 @@ export function consoleKeyPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/keys/{hash}',
-      area: 'console',
-      credential: 'session',
       summary: 'One key, and the reasons why its calls are rejected now',
       response: foundShape,
       handle: async ({ params }) => one(parts, hashOf(params.hash)),
@@ -80,8 +76,6 @@ export function consoleKeyPages(parts: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/keys/{hash}/suspension',
-      area: 'console',
-      credential: 'session',
       role: 'support',
       summary: 'Suspend a key, or lift its suspension',
       body: z.object({

@@ -51,8 +51,6 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
     pageRoute({
       method: 'GET',
       path: '/console/api/books',
-      area: 'console',
-      credential: 'session',
       summary: 'The current or the last verification, and the last backup',
       response: z.strictObject({
         run: runShape.describe('The verification of this process; null: none since its start'),
@@ -72,8 +70,6 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
     pageRoute({
       method: 'POST',
       path: '/console/api/books/verify',
-      area: 'console',
-      credential: 'session',
       role: 'support',
       summary:
         'Start a verification of the ledger, as `naru ledger verify` does; it continues after the response',
@@ -88,8 +84,6 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
     pageRoute({
       method: 'POST',
       path: '/console/api/books/stop',
-      area: 'console',
-      credential: 'session',
       role: 'support',
       summary: 'Stop the current verification',
       body: z.object({}),
@@ -102,8 +96,6 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
     pageRoute({
       method: 'GET',
       path: '/console/api/books/csv',
-      area: 'console',
-      credential: 'session',
       summary: 'The entries of a month in Korean time, usage summed by account and day, as a CSV file',
       query: z.object({ month, account: integerText(1).optional() }),
       response: z.string(),

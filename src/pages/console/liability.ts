@@ -30,8 +30,6 @@ function summaryPage({ reads, clock, liability }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/liability',
-    area: 'console',
-    credential: 'session',
     summary: 'Outstanding credit by age and expiry, the credit issued in a year, and the thresholds',
     response: z.strictObject({
       as_of: instant,
@@ -83,8 +81,6 @@ function expiringPage({ reads, clock }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/liability/expiring',
-    area: 'console',
-    credential: 'session',
     summary: 'The credit that expires within 30 days, the earliest first',
     query: z.object({ cursor: integerText(0).optional() }),
     response: pageOf(

@@ -11,8 +11,6 @@ export function nodePages({ reads }: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/nodes',
-      area: 'console',
-      credential: 'session',
       summary: 'Every node of the database, workers and lost nodes included, the oldest first',
       response: z.strictObject({
         items: z.array(

@@ -36,8 +36,6 @@ export function nowPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/now',
-      area: 'console',
-      credential: 'session',
       summary: 'The current activity of the processes of this server',
       response: nowShape,
       handle: () => readNow(parts),
@@ -45,8 +43,6 @@ export function nowPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/now/money',
-      area: 'console',
-      credential: 'session',
       summary: 'The amount billed today on all nodes, and its cost at upstreams',
       response: moneyShape,
       handle: () => readMoney(parts),
@@ -54,8 +50,6 @@ export function nowPages(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/now/live',
-      area: 'console',
-      credential: 'session',
       summary: 'A live stream of both: event `now` once a second, event `money` every ten seconds',
       response: eventShape,
       format: 'stream',

@@ -9,8 +9,6 @@ export function openWorkPages({ reads, clock, processes }: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/now/open',
-      area: 'console',
-      credential: 'session',
       summary: 'The requests in flight of this server, and its settlements that are not in the database',
       response: openWorkShape,
       handle: async () => {

@@ -49,8 +49,6 @@ function listPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/operators',
-    area: 'console',
-    credential: 'session',
     summary: 'All operators',
     response: z.strictObject({ items: z.array(operatorShape) }),
     handle: async () => ({ items: (await identity.operators.list()).map(shown) }),
@@ -61,8 +59,6 @@ function addPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Add an operator; returns a one-time link for sign-in',
     body: z.object({ name: operatorName, role: z.enum(roles) }),
@@ -85,8 +81,6 @@ function rolePage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/console/api/operators/{id}',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Change a role, effective at once',
     body: z.object({ role: z.enum(roles), reason }),
@@ -104,8 +98,6 @@ function removePage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/console/api/operators/{id}',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Remove an operator and end its sessions at once',
     body: z.object({ reason }),
@@ -121,8 +113,6 @@ function linkPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators/{id}/link',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Create a one-time link for the sign-in of an operator',
     response: z.strictObject({ link: linkShape.nullable(), ...sentOnceShape }),
@@ -143,8 +133,6 @@ function ownerPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/accounts/{id}/owner',
-    area: 'console',
-    credential: 'session',
     summary: 'The owner of an account; null: nobody has signed up',
     response: z.strictObject({
       owner: z
@@ -180,8 +168,6 @@ function ownerLinkPages({ identity }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{id}/invitations',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary: 'Invite the owner; for the address of the present owner, the link resets the password',
       body: z.object({ email: emailText.optional() }),
@@ -205,8 +191,6 @@ function ownerLinkPages({ identity }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{id}/owner/replacement',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary:
         'Give the account to another person; the sessions, passkeys and password of the present owner end',

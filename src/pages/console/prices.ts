@@ -75,8 +75,6 @@ function pricesPage({ clock, operations }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/prices',
-    area: 'console',
-    credential: 'session',
     summary:
       'The published prices with their margins, and the changes that a publication of the file would make',
     response: z.strictObject({
@@ -115,8 +113,6 @@ function historyPage({ reads }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/prices/history',
-    area: 'console',
-    credential: 'session',
     summary: 'Every published price, the latest first',
     query: z.object({ model: z.string().max(200).optional(), cursor: integerText(1).optional() }),
     response: pageOf(versionShape),
@@ -135,8 +131,6 @@ function publishPage({ operations }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/prices/publish',
-    area: 'console',
-    credential: 'session',
     role: 'admin',
     summary: 'Publish the prices of the file, as `naru models publish` does; running servers apply them',
     body: z.object({
@@ -174,8 +168,6 @@ function exchangePage({ reads, clock, operations }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/exchange',
-    area: 'console',
-    credential: 'session',
     summary:
       'The exchange rate in effect and in the file, and the changes that a publication of the file would make',
     response: z.strictObject({

@@ -26,8 +26,6 @@ function listPage({ reads }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/quarantine',
-    area: 'console',
-    credential: 'session',
     summary: 'Settlements that the database rejected, the oldest first',
     query: z.object({
       all: z.literal('1').optional().describe('Also those that were settled or written off since'),
@@ -75,8 +73,6 @@ function decisionPages({ operations }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/quarantine/{id}/retry',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary: 'Settle a rejected settlement again',
       body: z.object({ reason: line(500) }),
@@ -95,8 +91,6 @@ function decisionPages({ operations }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/quarantine/{id}/write-off',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary: 'Write a rejected settlement off: it is never charged',
       body: z.object({ reason: line(500) }),

@@ -33,8 +33,6 @@ function slotReads(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/slots',
-      area: 'console',
-      credential: 'session',
       summary: 'The slots of this server and the memory of its GPUs',
       response: slotsShape,
       handle: read,
@@ -42,8 +40,6 @@ function slotReads(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/slots/live',
-      area: 'console',
-      credential: 'session',
       summary: 'A live stream of the same: event `slots` once a second',
       response: slotsShape,
       format: 'stream',
@@ -55,8 +51,6 @@ function slotReads(parts: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/slots/{name}/log',
-      area: 'console',
-      credential: 'session',
       // An engine may write the prompts of customers.
       role: 'admin',
       summary: 'The last lines that the engine of a slot wrote',
@@ -90,8 +84,6 @@ function slotActs(parts: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/slots/{name}/start',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary: 'Start a slot, even during a back-off; returns before the engine is ready',
       body: z.object({ reason: reason.optional() }),
@@ -104,8 +96,6 @@ function slotActs(parts: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/slots/{name}/stop',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary:
         'Stop a slot; returns before the engine has stopped. The next request for the slot starts it again',
@@ -128,8 +118,6 @@ function slotActs(parts: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/slots/{name}/pin',
-      area: 'console',
-      credential: 'session',
       role: 'admin',
       summary:
         'Pin the engine of a slot until the server stops, so that no other slot evicts it; or unpin it',

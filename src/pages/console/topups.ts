@@ -33,8 +33,6 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
     pageRoute({
       method: 'GET',
       path: '/console/api/topups',
-      area: 'console',
-      credential: 'session',
       summary: 'Top-up requests of all accounts, newest first',
       query: topupListQuery.extend({ account: integerText(1).optional() }),
       response: pageOf(listedShape),
@@ -54,8 +52,6 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/topups/{id}/confirm',
-      area: 'console',
-      credential: 'session',
       role: 'support',
       summary: 'Confirm a top-up request; repeated confirmations make one ledger entry',
       body: z.object({ bank_reference: line(200).optional() }),
@@ -71,8 +67,6 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/topups/{id}/reject',
-      area: 'console',
-      credential: 'session',
       role: 'support',
       summary: 'Reject a top-up request with a reason, which the owners see',
       body: z.object({ reason: line(500) }),

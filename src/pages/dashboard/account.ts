@@ -34,8 +34,6 @@ export function accountPages({ reads, accounts, clock, debtFloor }: DashboardCon
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/account',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'The account, its balance and its status',
       response: accountShape,
       handle: async ({ session: { accountId } }) => {

@@ -24,8 +24,6 @@ export function alertPages({ reads, database, clock }: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/alerts',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'The thresholds of the balance alerts',
       response: alertsShape,
       handle: async ({ session: { accountId } }) => bodyOf(await readAlerts(reads, accountId)),
@@ -33,8 +31,6 @@ export function alertPages({ reads, database, clock }: DashboardContext) {
     pageRoute({
       method: 'PUT',
       path: '/dashboard/api/alerts',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Set the thresholds of the balance alerts',
       body: z.object({
         low_balance_micro: creditText.nullable(),

@@ -83,8 +83,6 @@ export function appReadPages(parts: Pick<PageContext, 'reads' | 'clock'>) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/apps',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'The apps that sent requests, with their usage in a span; hidden ones included',
       query: z.object(usageQueryShape).pick({ range: true, from: true, to: true }),
       response: z.strictObject({
@@ -108,8 +106,6 @@ export function appReadPages(parts: Pick<PageContext, 'reads' | 'clock'>) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/apps/{id}',
-      area: 'dashboard',
-      credential: 'session',
       summary:
         'One app and the headers of its latest request; for a merged app, the app into which it is merged',
       response: detailShape,
@@ -122,8 +118,6 @@ function changePage(parts: DashboardContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/dashboard/api/apps/{id}',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Rename, hide or merge an app on the pages of this account',
     body: changeShape,
     response: detailShape,

@@ -36,8 +36,6 @@ function passwordPages(identity: Identity) {
     pageRoute({
       method: 'PUT',
       path: '/dashboard/api/password',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Set the password; every other session of the owner ends',
       body: z.object({ ...confirmation, password: passwordText }),
       response: doneShape,
@@ -67,8 +65,6 @@ function listPasskeysPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/passkeys',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'The passkeys of the owner',
     response: z.strictObject({ items: z.array(passkeyShape) }),
     handle: async ({ session }) => ({
@@ -82,8 +78,6 @@ function passkeyOptionsPage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/passkeys/options',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'A challenge for a new passkey',
     body: z.object(confirmation),
     response: challengeShape,
@@ -101,8 +95,6 @@ function addPasskeyPage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/passkeys',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Add the passkey that the browser created',
     body: z.object({ step: tokenText, name: z.string().min(1).max(100), response: registrationShape }),
     response: passkeyShape,
@@ -121,8 +113,6 @@ function removePasskeyPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/dashboard/api/passkeys/{id}',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Remove a passkey',
     body: z.object(confirmation),
     response: doneShape,
@@ -141,8 +131,6 @@ function totpPages(identity: Identity) {
     pageRoute({
       method: 'POST',
       path: '/dashboard/api/totp',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Start the setup of TOTP; returns the secret for the authenticator app',
       body: z.object(confirmation),
       response: z.strictObject({
@@ -160,8 +148,6 @@ function totpPages(identity: Identity) {
     pageRoute({
       method: 'POST',
       path: '/dashboard/api/totp/enable',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Turn TOTP on with a code of the app; returns the recovery codes, which are not shown again',
       body: z.object({ code: z.string().max(100) }),
       response: z.strictObject({ recovery_codes: z.array(z.string()).nullable(), ...sentOnceShape }),
@@ -175,8 +161,6 @@ function totpPages(identity: Identity) {
     pageRoute({
       method: 'POST',
       path: '/dashboard/api/totp/disable',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Turn TOTP off',
       body: z.object(confirmation),
       response: doneShape,

@@ -35,8 +35,6 @@ function lotsRow({ reads, balanceOf }: CreditReads) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/lots',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'The remaining credit by lot, in the order in which it is spent',
     response: z.strictObject({
       items: z.array(lotShape),
@@ -99,8 +97,6 @@ function balanceRow({ reads, balanceOf, clock }: CreditReads) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/balance',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'The balance at the end of each day of a span on which it changed',
     query: z.object({ range, from, to }),
     response: z.strictObject({

@@ -36,8 +36,6 @@ export function generationPages(parts: RecordReads) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/generations',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Requests, newest first; a page may be short although more follow',
       query: z.object({
         find: foundText,
@@ -72,8 +70,6 @@ export function generationPages(parts: RecordReads) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/generations/{id}',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'One request: its attempts, and the calculation of its cost',
       response: detailShape,
       handle: async ({ session: { accountId }, params: { id } }) => {

@@ -45,8 +45,6 @@ function listPage(parts: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/keys',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'The keys that are not revoked, newest first',
     query: z.object({ kind: kind.optional(), cursor: integerText(1).optional() }),
     response: pageOf(pageKeyShape),
@@ -64,8 +62,6 @@ function readPage(parts: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/keys/{hash}',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'One key, which may be revoked',
     response: pageKeyShape,
     handle: async ({ session: { accountId }, params: { hash } }) =>
@@ -77,8 +73,6 @@ function createPage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/keys',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Create a key; only this response contains the plaintext key',
     body: z.object({
       kind,
@@ -107,8 +101,6 @@ function changePage(parts: DashboardContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/dashboard/api/keys/{hash}',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Change the stated settings of a key',
     body: z.object({
       name: visibleName.optional(),
@@ -134,8 +126,6 @@ function rotatePage(parts: DashboardContext) {
   return pageRoute({
     method: 'POST',
     path: '/dashboard/api/keys/{hash}/rotate',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Create a key with the same settings; the old key expires at the given time, or now',
     body: z.object({ ends_at: requestedExpiry.optional() }),
     response: createdShape,
@@ -153,8 +143,6 @@ function revokePage(parts: DashboardContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/dashboard/api/keys/{hash}',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Revoke a key permanently',
     query: z.object({
       now: booleanText().optional().describe('Whether its calls in flight end too; by default they go on'),

@@ -32,8 +32,6 @@ export function ledgerPages({ reads }: PageContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/ledger',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Transactions, newest first, usage summed by day',
       query: z.object({ ...filters, cursor: z.string().max(200).optional() }),
       response: pageOf(lineShape),
@@ -51,8 +49,6 @@ export function ledgerPages({ reads }: PageContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/ledger/csv',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'The same as a CSV file',
       query: z.object(filters),
       response: z.string(),

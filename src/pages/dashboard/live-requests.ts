@@ -35,8 +35,6 @@ export function liveRequestPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/generations/live',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'Requests of all nodes as they end: events `request`, and `end` with a reason',
       query: z.object({ ...listingQueryShape, ...ownListingQueryShape }),
       response: listingShape,

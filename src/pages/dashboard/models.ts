@@ -80,8 +80,6 @@ export function modelPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/models',
-      area: 'dashboard',
-      credential: 'session',
       summary: 'The models, their prices, and their candidates with the states of slots',
       response: z.strictObject({ items: z.array(modelShape), as_of: instant }),
       handle: async () => {
@@ -95,7 +93,6 @@ export function modelPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/public/models',
-      area: 'dashboard',
       credential: 'none',
       summary: 'The models, without sign-in',
       response: publicListShape,
@@ -108,7 +105,6 @@ export function modelPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/public/models/{author}/{slug}',
-      area: 'dashboard',
       credential: 'none',
       summary: 'One model, without sign-in',
       response: z.strictObject({ model: publicModelShape, as_of: instant }),
@@ -121,7 +117,6 @@ export function modelPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/public/providers',
-      area: 'dashboard',
       credential: 'none',
       summary: 'The providers and how many models each serves',
       response: z.strictObject({ items: z.array(providerShape) }),

@@ -37,8 +37,6 @@ function readPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/profile',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'The owner who is signed in; `owner_required` for a session of the account itself',
     response: ownerShape,
     handle: async ({ session }) => shown(identity, await identity.owners.read(ownerOf(session))),
@@ -49,8 +47,6 @@ function changePage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/dashboard/api/profile',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Change name, language or theme',
     body: z.object({
       name: personName.optional(),
@@ -72,8 +68,6 @@ function exportPage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/personal-data',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'All personal data of the owner, without secrets, as a file',
     response: z.looseObject({}),
     handle: async ({ session }) => {
@@ -91,8 +85,6 @@ function deletePage({ identity }: DashboardContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/dashboard/api/personal-data',
-    area: 'dashboard',
-    credential: 'session',
     summary: 'Delete the owner and the personal data, and sign out; the account and its ledger stay',
     body: z.object(confirmation),
     response: z.strictObject({ deleted: z.boolean() }),

@@ -54,7 +54,6 @@ export function rankingPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/rankings/apps',
-      area: 'dashboard',
       credential: 'none',
       summary:
         'The apps of one period by tokens, and the available filters; as /api/v1/datasets/app-rankings',
@@ -77,7 +76,6 @@ export function rankingPages(parts: DashboardContext) {
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/rankings/models',
-      area: 'dashboard',
       credential: 'none',
       summary: 'Tokens by date and model; as /api/v1/datasets/rankings-daily',
       query: z.object({
