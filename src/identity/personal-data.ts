@@ -1,5 +1,5 @@
 import type { Sql } from '../store/sql.ts';
-import { isoOf } from '../time/clock.ts';
+import { isoOf, isoOrNull } from '../time/clock.ts';
 import { listOidcIdentities } from './oidc-sql.ts';
 import { findOwner } from './owners-sql.ts';
 import { listPasskeys } from './passkeys-sql.ts';
@@ -45,8 +45,4 @@ export async function exportPersonalData(sql: Sql, ownerId: number): Promise<obj
       created_at: isoOf(createdAtMs),
     })),
   };
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : isoOf(atMs);
 }

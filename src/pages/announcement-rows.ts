@@ -9,12 +9,13 @@ import {
   findShownAnnouncements,
   listAnnouncements,
 } from '../operations/announcements-sql.ts';
-import { isoOf } from '../time/clock.ts';
+import { isoOf, isoOrNull } from '../time/clock.ts';
 import { integerText } from '../wire/shapes/query.ts';
 import { actorOf } from './console/operators.ts';
 import type { ConsoleContext, PageContext } from './context.ts';
+import { pageOfRows } from './cursor.ts';
 import { pageRoute } from './page-route.ts';
-import { instant, instantText, pageOf } from './shapes.ts';
+import { instant, instantText, pageOf, pathId } from './shapes.ts';
 import { line } from './topup-rows.ts';
 
 const pageSize = 50;
@@ -60,11 +61,9 @@ export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleCo
       query: z.object({ cursor: integerText(1).optional() }),
       response: pageOf(announcementShape),
       handle: async ({ query: { cursor = null } }) => {
-        const found = await listAnnouncements(reads, { beforeId: cursor, limit: pageSize });
-        return {
-          items: found.map((one) => shown(one, clock.now())),
-          next: found.length < pageSize ? null : String(found.at(-1)?.id),
-        };
+        const found = await listAnnouncements(reads, { beforeId: cursor, limit: pageSize + 1 });
+        const { rows, next } = pageOfRows(found, pageSize, ({ id }) => id);
+        return { items: rows.map((one) => shown(one, clock.now())), next };
       },
     }),
     pageRoute({
@@ -98,8 +97,7 @@ export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleCo
       summary: 'Withdraw an announcement',
       response: announcementShape,
       handle: async ({ session, params }) => {
-        const id = /^[1-9]\d{0,14}$/.test(params.id) ? Number(params.id) : 0;
-        const ended = await operations.as(actorOf(session)).takeBackAnnouncement(id);
+        const ended = await operations.as(actorOf(session)).takeBackAnnouncement(pathId(params.id));
         if (ended === null) throw refuse('not_found', messages.noSuchAnnouncement());
         return shown(ended, clock.now());
       },
@@ -115,7 +113,7 @@ function shown(one: Announcement, nowMs: number): z.input<typeof announcementSha
     text: { ko, en },
     state: stateOf(one, nowMs),
     from: isoOf(fromMs),
-    to: toMs === null ? null : isoOf(toMs),
+    to: isoOrNull(toMs),
     created_at: isoOf(createdAtMs),
     created_by: createdBy,
   };

@@ -16,13 +16,12 @@ import type { Log } from '../log/log.ts';
 import type { Krw } from '../money/krw.ts';
 import type { LedgerVerification } from '../operations/ledger-verification.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
-import type { Slots } from '../slots/contract.ts';
+import type { SlotStatus, Slots } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 import type { FiguresOfProcess } from './console/live-figures.ts';
 import type { WorkOfProcess } from './console/open-work-body.ts';
-import type { SlotReading } from './dashboard/slot-reading.ts';
 import type { PublicReads } from './public-reads.ts';
 import type { Watchers } from './watchers.ts';
 
@@ -110,4 +109,12 @@ export interface RunningConfiguration {
   onDisk(): DescribedConfig;
   /** Reloads as SIGHUP does; resolves with why nothing was changed, or null. */
   reload(): Promise<string | null>;
+}
+
+/** The states of the slots of this machine. */
+export interface SlotReading {
+  readonly statuses: readonly SlotStatus[];
+  readonly asOfMs: number;
+  /** The process that has the slots does not respond: this is what it reported last. */
+  readonly isStale: boolean;
 }

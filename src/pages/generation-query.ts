@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { requirements } from '../errors/messages.ts';
 import type { ListingFilter } from '../generations/search-sql.ts';
-import { listText, maxEntries, parameter } from '../wire/shapes/query.ts';
+import { integerText, listText, maxEntries, parameter } from '../wire/shapes/query.ts';
+import { instantText } from './shapes.ts';
 
 /** A comma-separated list of integers between two bounds. */
 function integersText(min: number, max: number) {
@@ -27,6 +28,16 @@ export const listingQueryShape = {
   model: listText().optional().describe('Models that responded or, where none did, were requested first'),
   provider: listText().optional(),
   finish_reason: listText().optional(),
+};
+
+/** A list of requests, which finds one, or filters by time and by what they are. */
+export const requestListShape = {
+  find: z.string().min(1).max(300).optional().describe('The ID of a generation or of a request'),
+  from: instantText.optional(),
+  to: instantText.optional(),
+  ...listingQueryShape,
+  cursor: z.string().max(200).optional(),
+  limit: integerText(1, 500).default(100),
 };
 
 const hashes = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${maxEntries - 1}}$`);

@@ -87,6 +87,11 @@ function movedOf(text: string, form: RegExp): Krw | null {
   return micro === 0n || micro > maxMovedMicro || micro < -maxMovedMicro ? null : krwOfMicro(micro);
 }
 
+/** The id in a path; 0, which nothing has, when it is malformed. */
+export function pathId(text: string): number {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
+}
+
 /** A page of a list: `next` is the cursor of the next page, null on the last one. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.strictObject({ items: z.array(item), next: z.string().nullable() });

@@ -27,10 +27,7 @@ export function signInPage<const P extends `/${Area}/api/${string}`, B extends z
   readonly path: P;
   readonly summary: string;
   readonly body: B;
-  readonly attempt: (
-    call: PageCall<'none', P, undefined, B>,
-    client: SignInClient,
-  ) => Promise<RedeemOutcome>;
+  readonly attempt: (call: PageCall<'none', P, undefined, B>, client: SignInClient) => Promise<RedeemOutcome>;
 }) {
   const area = areaOf(declared.path);
   return pageRoute({

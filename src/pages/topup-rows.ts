@@ -12,15 +12,15 @@ import {
 } from '../ledger/topup-requests.ts';
 import { type TopupRequest, topupStates } from '../ledger/topup-requests-sql.ts';
 import type { Database } from '../store/database.ts';
-import { isoOf } from '../time/clock.ts';
+import { isoOf, isoOrNull } from '../time/clock.ts';
 import { reading } from '../wire/parse-with.ts';
 import { integerText } from '../wire/shapes/query.ts';
 import type { PageContext } from './context.ts';
+import { pageOfRows } from './cursor.ts';
 import { pageRoute } from './page-route.ts';
-import { creditText, instant, micro, pageOf } from './shapes.ts';
+import { creditText, instant, micro, pageOf, pathId } from './shapes.ts';
 
-/** How many requests a page of the list has. */
-export const topupPageSize = 50;
+const pageSize = 50;
 
 /** A text that a person reads: not empty, of one line. */
 export function line(max: number) {
@@ -64,7 +64,10 @@ export function dashboardTopupPages({ reads, database, clock }: PageContext) {
       summary: 'Top-up requests, newest first',
       query: topupListQuery,
       response: pageOf(topupShape),
-      handle: async ({ session: { accountId }, query }) => pageOfTopups(reads, accountId, query),
+      handle: async ({ session: { accountId }, query }) => {
+        const { rows, next } = await readTopupPage(reads, accountId, query);
+        return { items: rows.map(shownTopup), next };
+      },
     }),
     pageRoute({
       method: 'POST',
@@ -95,7 +98,7 @@ export function dashboardTopupPages({ reads, database, clock }: PageContext) {
         topupBodyOf(
           await withdrawTopup(
             database,
-            { id: topupIdOf(params.id), accountId },
+            { id: pathId(params.id), accountId },
             { name: 'owner', atMs: clock.now() },
           ),
         ),
@@ -103,27 +106,14 @@ export function dashboardTopupPages({ reads, database, clock }: PageContext) {
   ];
 }
 
-async function pageOfTopups(
+/** A page of the requests of an account, or of all accounts. */
+export async function readTopupPage(
   reads: Database,
-  accountId: number,
+  accountId: number | null,
   { state, cursor }: z.output<typeof topupListQuery>,
-): Promise<{ items: z.input<typeof topupShape>[]; next: string | null }> {
-  const requests = await readTopups(reads, {
-    accountId,
-    state: state ?? null,
-    beforeId: cursor ?? null,
-    limit: topupPageSize,
-  });
-  const last = requests.at(-1);
-  return {
-    items: requests.map(shownTopup),
-    next: requests.length < topupPageSize || last === undefined ? null : String(last.id),
-  };
-}
-
-/** The id in a path; one that is malformed is unknown. */
-export function topupIdOf(text: string): number {
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
+) {
+  const page = { accountId, state: state ?? null, beforeId: cursor ?? null, limit: pageSize + 1 };
+  return pageOfRows(await readTopups(reads, page), pageSize, ({ id }) => id);
 }
 
 /** The decided request, or the refusal of the decision. */
@@ -155,7 +145,7 @@ export function shownTopup(request: TopupRequest): z.input<typeof topupShape> {
     depositor: request.depositor,
     note: request.note,
     requested_at: isoOf(request.requestedAtMs),
-    decided_at: request.decidedAtMs === null ? null : isoOf(request.decidedAtMs),
+    decided_at: isoOrNull(request.decidedAtMs),
     decided_by: request.decidedBy,
     reason: request.reason,
     bank_reference: request.bankReference,

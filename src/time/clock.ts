@@ -71,6 +71,11 @@ export function isoOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
+/** The same; null for what has not happened. */
+export function isoOrNull(epochMs: number | null): string | null {
+  return epochMs === null ? null : isoOf(epochMs);
+}
+
 /**
  * Beyond it a year has five digits, which neither ISO 8601 nor the database writes as plain digits.
  */

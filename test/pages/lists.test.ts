@@ -54,6 +54,7 @@ async function wholeList(route: AnyPageRoute): Promise<readonly Row[]> {
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query: string = cursor === '' ? '' : `?cursor=${encodeURIComponent(cursor)}`;
     const page: { items: Row[]; next: string | null } = await browser.get(pathOf(route) + query);
+    assert.ok(cursor === '' || page.items.length > 0, 'no page is empty');
     rows.push(...page.items);
     cursor = page.next;
   }

@@ -1,4 +1,4 @@
-import type { SlotReading } from '../../pages/dashboard/slot-reading.ts';
+import type { SlotReading } from '../../pages/context.ts';
 import type { SlotAcquirer, SlotLease } from '../../slots/contract.ts';
 import { type Clock, within } from '../../time/clock.ts';
 import type { GrantedLane, LaneOrder, ParentChannel, WorkerChannel } from './messages.ts';

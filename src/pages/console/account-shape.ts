@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type AccountListing, accountStandings } from '../../accounts/search-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
-import { isoOf } from '../../time/clock.ts';
-import { instant, micro } from '../shapes.ts';
+import { isoOf, isoOrNull } from '../../time/clock.ts';
+import { instant, micro, pathId } from '../shapes.ts';
 
 /** An account as operators see it. */
 export const consoleAccountShape = z.strictObject({
@@ -33,7 +33,7 @@ export function consoleAccount(row: AccountListing): z.input<typeof consoleAccou
     email: row.email,
     created_at: isoOf(row.createdAtMs),
     standing: row.standing,
-    suspended_at: row.suspendedAtMs === null ? null : isoOf(row.suspendedAtMs),
+    suspended_at: isoOrNull(row.suspendedAtMs),
     suspend_reason: row.suspendReason,
     balance_micro: String(row.credits - row.usage),
     total_credits_micro: String(row.credits),
@@ -46,8 +46,9 @@ export function consoleAccount(row: AccountListing): z.input<typeof consoleAccou
 
 /** The id of an account in a path; one that is malformed is unknown. */
 export function accountIdOf(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw noSuchAccount();
-  return Number(text);
+  const id = pathId(text);
+  if (id === 0) throw noSuchAccount();
+  return id;
 }
 
 /** The refusal for an account that does not exist. */

@@ -5,6 +5,7 @@ import type { Database } from '../../store/database.ts';
 import { seoulDayAt } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
+import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
@@ -35,8 +36,8 @@ export function consoleAccountPages(parts: ConsoleContext) {
       response: pageOf(consoleAccountShape),
       handle: async ({ query: { search = '', standing = null, cursor = null } }) => {
         const text = search.trim() === '' ? null : search.trim();
-        const rows = await found(parts, { id: null, text, standing }, cursor, pageSize);
-        const next = rows.length < pageSize ? null : String(rows.at(-1)?.accountId);
+        const accounts = await found(parts, { id: null, text, standing }, cursor, pageSize + 1);
+        const { rows, next } = pageOfRows(accounts, pageSize, ({ accountId }) => accountId);
         return { items: rows.map(consoleAccount), next };
       },
     }),

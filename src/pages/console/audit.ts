@@ -6,6 +6,7 @@ import { seoulIsoOf } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { csvStream, rowsInReads } from '../csv.ts';
+import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
 import { instant, instantText, pageOf } from '../shapes.ts';
@@ -45,11 +46,9 @@ export function auditPages({ reads }: ConsoleContext) {
       query: z.object({ ...filters, cursor: integerText(1).optional() }),
       response: pageOf(actShape),
       handle: async ({ query: { cursor, ...query } }) => {
-        const rows = await readActs(reads, { ...filterOf(query), beforeId: cursor, limit: pageSize });
-        return {
-          items: rows.map(auditEntry),
-          next: rows.length < pageSize ? null : String(rows.at(-1)?.id),
-        };
+        const acts = await readActs(reads, { ...filterOf(query), beforeId: cursor, limit: pageSize + 1 });
+        const { rows, next } = pageOfRows(acts, pageSize, ({ id }) => id);
+        return { items: rows.map(auditEntry), next };
       },
     }),
     pageRoute({

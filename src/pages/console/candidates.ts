@@ -4,6 +4,8 @@ import { type Drain, readDrains } from '../../catalogue/drains-sql.ts';
 import type { CandidateConfig, ProviderConfig } from '../../config/config.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
 import { probes } from '../../inference/probe-candidate.ts';
 import { recordAfter } from '../../operations/audited.ts';
 import type { Explanation } from '../../routing/explain-plan.ts';
@@ -13,7 +15,7 @@ import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
-import { candidateDrainRow, drainBody, drainShape } from './candidate-drains.ts';
+import { line } from '../topup-rows.ts';
 import { candidateHealthShape } from './live-figures.ts';
 import { actorOf } from './operators.ts';
 
@@ -29,6 +31,12 @@ const providerShape = z.strictObject({
   max_connections: z.int().nullable(),
 });
 const picoShape = z.string().describe('Micro-won per million tokens, which equals pico-won per token');
+/** Since when a candidate takes no new requests, and why. */
+const drainShape = z.strictObject({
+  since: instant,
+  by: z.string(),
+  reason: z.string(),
+});
 const candidateShape = z.strictObject({
   model: z.string(),
   candidate: z.string(),
@@ -57,7 +65,7 @@ const probeShape = z.strictObject({
  * would go.
  */
 export function candidatePages(parts: ConsoleContext) {
-  return [listRow(parts), explainRow(parts), testRow(parts), candidateDrainRow(parts)];
+  return [listRow(parts), explainRow(parts), testRow(parts), drainRow(parts)];
 }
 
 function listRow({ config, clock, processes, reads }: ConsoleContext) {
@@ -192,6 +200,38 @@ function testRow({ database, clock, processes }: ConsoleContext) {
       return { items };
     },
   });
+}
+
+/** Drains a candidate and resumes it (A4). */
+function drainRow({ operations }: ConsoleContext) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/candidates/drain',
+    role: 'admin',
+    summary: 'Send a candidate no new requests on any node, or send it requests again',
+    body: z.object({
+      model: z.string().min(1).max(300),
+      candidate: z.string().min(1).max(600),
+      drained: z.boolean(),
+      reason: line(500),
+    }),
+    response: z.strictObject({
+      drained: z.boolean(),
+      changed: z.boolean().describe('False: it was in this state already'),
+    }),
+    handle: async ({ session, body, changeKey }) => {
+      const operator = operations.as(actorOf(session));
+      const outcome = await operator.changeDrain({ ...body, idempotencyKey: `page:${changeKey}` });
+      if (outcome.kind === 'unknown_candidate') throw refuse('not_found', messages.noSuchCandidate());
+      if (outcome.kind === 'conflict')
+        throw new PageRefusal('idempotency_conflict', pageMessages.idempotencyConflict);
+      return { drained: body.drained, changed: outcome.kind === 'done' };
+    },
+  });
+}
+
+function drainBody({ atMs, by, reason }: Drain): z.input<typeof drainShape> {
+  return { since: isoOf(atMs), by, reason };
 }
 
 function providerBody(provider: ProviderConfig): z.input<typeof providerShape> {

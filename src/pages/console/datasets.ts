@@ -6,7 +6,7 @@ import { datasetNames, nextSyncMs } from '../../datasets/sync.ts';
 import { readSource, readSyncState, requestSync } from '../../datasets/sync-sql.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
-import { isoOf } from '../../time/clock.ts';
+import { isoOf, isoOrNull } from '../../time/clock.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
@@ -95,8 +95,4 @@ function syncPage({ database, identity, datasets }: ConsoleContext) {
       return {};
     },
   });
-}
-
-function isoOrNull(epochMs: number | null): string | null {
-  return epochMs === null ? null : isoOf(epochMs);
 }

@@ -8,21 +8,19 @@ import { arrivalMs, lowestIdAt } from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
 import { parseGenerationId } from '../../wire/ids/generation-id.ts';
 import { generationOfRequest } from '../../wire/ids/request-id.ts';
-import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { listingBody, listingShape } from '../dashboard/generation-shape.ts';
-import { foundItems, foundText, uuidOf } from '../dashboard/generations.ts';
-import { listingFilterOf, listingQueryShape } from '../generation-query.ts';
+import { foundItems, uuidOf } from '../dashboard/generations.ts';
+import { listingFilterOf, requestListShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
-import { instantText, pageOf } from '../shapes.ts';
+import { pageOf } from '../shapes.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const defaultSpanMs = 30 * dayMs;
 const maxSpanMs = 800 * dayMs;
 const recentSpanMs = 2 * dayMs;
-const pageSize = 100;
 /** The records that one page looks at, about. */
 const maxScanned = 50_000;
 
@@ -42,12 +40,8 @@ export function allGenerationPages(parts: ConsoleContext) {
       path: '/console/api/generations',
       summary: 'Requests of all accounts, newest first; a page may be short although more follow',
       query: z.object({
-        find: foundText,
-        from: instantText.optional().describe('30 days before the end unless stated'),
-        to: instantText.optional(),
-        ...listingQueryShape,
-        cursor: z.string().max(200).optional(),
-        limit: integerText(1, 500).optional(),
+        ...requestListShape,
+        from: requestListShape.from.describe('30 days before the end unless stated'),
       }),
       response: pageOf(rowShape),
       handle: async ({ query }) => {
@@ -56,7 +50,7 @@ export function allGenerationPages(parts: ConsoleContext) {
         const span = { fromMs: Math.max(query.from ?? toMs - defaultSpanMs, toMs - maxSpanMs), toMs };
         const before = query.cursor === undefined ? lowestIdAt(toMs) : readCursor(query.cursor, uuidOf);
         const filter = { ...listingFilterOf(query), ...span };
-        return searched(parts, filter, before, query.limit ?? pageSize);
+        return searched(parts, filter, before, query.limit);
       },
     }),
   ];

@@ -5,18 +5,16 @@ import { type FoundKey, type KeySearch, searchKeys } from '../../accounts/key-se
 import { readKeySpends } from '../../accounts/keys-sql.ts';
 import { type KeyState, keyRules } from '../../accounts/rules.ts';
 import { noSpend, spendOf } from '../../accounts/spend.ts';
-import { readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts';
-import { errorTypeOf, refuse, statusOf } from '../../errors/catalogue.ts';
-import { messages } from '../../errors/messages.ts';
+import { errorTypeOf, statusOf } from '../../errors/catalogue.ts';
 import { krwOfMicro } from '../../money/krw.ts';
 import { seoulDayAt } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
-import { pageKey, pageKeyShape } from '../dashboard/key-shape.ts';
+import { pageOfRows } from '../cursor.ts';
+import { keyHashOf, noSuchKey, pageKey, pageKeyShape, readKeyUse } from '../dashboard/key-shape.ts';
 import { pageRoute } from '../page-route.ts';
 import { pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
-import { spendDays } from './account-shape.ts';
 import { actorOf } from './operators.ts';
 
 const pageSize = 50;
@@ -62,8 +60,8 @@ export function consoleKeyPages(parts: ConsoleContext) {
           { hash, text: text === '' || hash !== null ? null : text, accountId: account ?? null },
           { beforeId: cursor ?? null, limit: pageSize + 1 },
         );
-        const items = await shown(parts, keys.slice(0, pageSize));
-        return { items, next: keys.length > pageSize ? String(keys[pageSize - 1]?.id) : null };
+        const { rows, next } = pageOfRows(keys, pageSize, ({ id }) => id);
+        return { items: await shown(parts, rows), next };
       },
     }),
     pageRoute({
@@ -71,7 +69,7 @@ export function consoleKeyPages(parts: ConsoleContext) {
       path: '/console/api/keys/{hash}',
       summary: 'One key, and the reasons why its calls are rejected now',
       response: foundShape,
-      handle: async ({ params }) => one(parts, hashOf(params.hash)),
+      handle: async ({ params }) => one(parts, keyHashOf(params.hash)),
     }),
     pageRoute({
       method: 'POST',
@@ -85,7 +83,7 @@ export function consoleKeyPages(parts: ConsoleContext) {
       }),
       response: foundShape,
       handle: async ({ session, params, body }) => {
-        const hash = hashOf(params.hash);
+        const hash = keyHashOf(params.hash);
         const { now: endsCalls = false, ...change } = body;
         const operations = parts.operations.as(actorOf(session));
         if (!(await operations.suspendKey({ hash, ...change, endsCalls }))) throw noSuchKey();
@@ -93,16 +91,6 @@ export function consoleKeyPages(parts: ConsoleContext) {
       },
     }),
   ];
-}
-
-function hashOf(text: string): KeyHash {
-  const hash = parseKeyHash(text);
-  if (hash === null) throw noSuchKey();
-  return hash;
-}
-
-function noSuchKey(): Error {
-  return refuse('not_found', messages.noSuchPageKey());
 }
 
 /** Everything that refuses its calls. */
@@ -136,11 +124,7 @@ async function shown(
     await Promise.all(
       accountIds.map(async (accountId) => {
         const ids = keys.filter((key) => key.accountId === accountId).map(({ id }) => id);
-        const use = {
-          days: await readKeyDays(reads, accountId, ids, day - spendDays + 1),
-          lastUsed: await readLastUsedDays(reads, accountId, ids),
-        };
-        return [accountId, use] as const;
+        return [accountId, await readKeyUse(reads, { accountId, ids, nowMs })] as const;
       }),
     ),
   );

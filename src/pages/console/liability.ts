@@ -10,6 +10,7 @@ import {
 import { isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
+import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro, month, pageOf } from '../shapes.ts';
 
@@ -93,16 +94,18 @@ function expiringPage({ reads, clock }: ConsoleContext) {
       }),
     ),
     handle: async ({ query: { cursor = 0 } }) => {
-      const lots = await readExpiringLots(reads, clock.now(), { offset: cursor, limit: lotsOfPage });
+      const place = { offset: cursor, limit: lotsOfPage + 1 };
+      const lots = await readExpiringLots(reads, clock.now(), place);
+      const { rows, next } = pageOfRows(lots, lotsOfPage, () => cursor + lotsOfPage);
       return {
-        items: lots.map((lot) => ({
+        items: rows.map((lot) => ({
           account_id: lot.accountId,
           account_name: lot.accountName,
           kind: lot.kind,
           amount_micro: String(lot.amount),
           expires_at: isoOf(lot.expiresAtMs),
         })),
-        next: lots.length < lotsOfPage ? null : String(cursor + lotsOfPage),
+        next,
       };
     },
   });

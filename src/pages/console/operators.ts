@@ -18,6 +18,7 @@ import { pageRoute } from '../page-route.ts';
 import { type OperatorSession, roles } from '../page-session.ts';
 import { instant, sentOnceShape } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
+import { accountIdOf, noSuchAccount } from './account-shape.ts';
 
 const operatorShape = z.strictObject({
   id: z.string(),
@@ -217,7 +218,7 @@ function emailOf(text: string): Email {
 function ownerRefusal(why: InviteFault | ReplaceFault): Error {
   switch (why) {
     case 'no_such_account':
-      return refuse('not_found', messages.noSuchAccount());
+      return noSuchAccount();
     case 'email_taken':
       return new PageRefusal('conflict', pageMessages.emailOfAnotherAccount);
     case 'account_has_owner':
@@ -227,11 +228,6 @@ function ownerRefusal(why: InviteFault | ReplaceFault): Error {
     case 'same_owner':
       return new PageRefusal('conflict', pageMessages.sameOwner);
   }
-}
-
-function accountIdOf(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw refuse('not_found', messages.noSuchAccount());
-  return Number(text);
 }
 
 async function find({ operators }: Identity, id: string): Promise<Operator> {

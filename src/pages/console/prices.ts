@@ -9,6 +9,7 @@ import { type CatalogueReview, marginAt } from '../../operations/catalogue-revie
 import { isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
+import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { ratesBody, ratesShape } from '../rates.ts';
 import { instant, pageOf } from '../shapes.ts';
@@ -117,12 +118,9 @@ function historyPage({ reads }: ConsoleContext) {
     query: z.object({ model: z.string().max(200).optional(), cursor: integerText(1).optional() }),
     response: pageOf(versionShape),
     handle: async ({ query: { model, cursor } }) => {
-      const place = { model: model ?? null, beforeId: cursor ?? null, limit: historySize };
-      const versions = await readPricesBefore(reads, place);
-      return {
-        items: versions.map(versionBody),
-        next: versions.length < historySize ? null : String(versions.at(-1)?.id),
-      };
+      const place = { model: model ?? null, beforeId: cursor ?? null, limit: historySize + 1 };
+      const { rows, next } = pageOfRows(await readPricesBefore(reads, place), historySize, ({ id }) => id);
+      return { items: rows.map(versionBody), next };
     },
   });
 }

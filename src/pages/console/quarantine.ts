@@ -3,10 +3,10 @@ import { findAccounts } from '../../accounts/accounts-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import { listQuarantined } from '../../ledger/quarantine-sql.ts';
-import { isoOf } from '../../time/clock.ts';
+import { isoOf, isoOrNull } from '../../time/clock.ts';
 import { type GenerationUuid, generationIdOf, parseGenerationId } from '../../wire/ids/generation-id.ts';
 import type { ConsoleContext } from '../context.ts';
-import { cursorOf, readCursor } from '../cursor.ts';
+import { cursorOf, pageOfRows, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro, pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
@@ -46,12 +46,12 @@ function listPage({ reads }: ConsoleContext) {
     ),
     handle: async ({ query }) => {
       const after = query.cursor === undefined ? null : readCursor(query.cursor, placeOf);
-      const entries = await listQuarantined(reads, query.all !== undefined, pageSize, after);
-      const last = entries.at(-1);
-      const accounts = await findAccounts(reads, [...new Set(entries.map((one) => one.accountId))]);
+      const found = await listQuarantined(reads, query.all !== undefined, pageSize + 1, after);
+      const { rows, next } = pageOfRows(found, pageSize, ({ uuid }) => cursorOf([uuid]));
+      const accounts = await findAccounts(reads, [...new Set(rows.map((one) => one.accountId))]);
       const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]));
       return {
-        items: entries.map((entry) => ({
+        items: rows.map((entry) => ({
           id: generationIdOf(entry.uuid as GenerationUuid),
           account: { id: entry.accountId, name: names.get(entry.accountId) ?? '' },
           cost_micro: String(entry.cost),
@@ -59,10 +59,10 @@ function listPage({ reads }: ConsoleContext) {
           attempts: entry.attempts,
           reason: entry.reason,
           decision: entry.resolution === 'written off' ? ('written_off' as const) : entry.resolution,
-          decided_at: entry.resolvedAtMs === null ? null : isoOf(entry.resolvedAtMs),
+          decided_at: isoOrNull(entry.resolvedAtMs),
           note: entry.note,
         })),
-        next: entries.length < pageSize || last === undefined ? null : cursorOf([last.uuid]),
+        next,
       };
     },
   });

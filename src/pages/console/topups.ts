@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { findAccounts } from '../../accounts/accounts-sql.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
-import { readTopups } from '../../ledger/topup-requests.ts';
 import type { TopupRequest } from '../../ledger/topup-requests-sql.ts';
 import { krwToDecimal } from '../../money/krw.ts';
 import type { AboveLimit } from '../../operations/credit-limit.ts';
@@ -10,16 +9,8 @@ import type { Database } from '../../store/database.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
-import { micro, pageOf } from '../shapes.ts';
-import {
-  line,
-  shownTopup,
-  topupBodyOf,
-  topupIdOf,
-  topupListQuery,
-  topupPageSize,
-  topupShape,
-} from '../topup-rows.ts';
+import { micro, pageOf, pathId } from '../shapes.ts';
+import { line, readTopupPage, shownTopup, topupBodyOf, topupListQuery, topupShape } from '../topup-rows.ts';
 import { actorOf } from './operators.ts';
 
 const listedShape = topupShape.extend({
@@ -36,17 +27,9 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
       summary: 'Top-up requests of all accounts, newest first',
       query: topupListQuery.extend({ account: integerText(1).optional() }),
       response: pageOf(listedShape),
-      handle: async ({ query: { account, state, cursor } }) => {
-        const requests = await readTopups(reads, {
-          accountId: account ?? null,
-          state: state ?? null,
-          beforeId: cursor ?? null,
-          limit: topupPageSize,
-        });
-        return {
-          items: await listed(reads, requests),
-          next: requests.length < topupPageSize ? null : String(requests.at(-1)?.id),
-        };
+      handle: async ({ query: { account = null, ...query } }) => {
+        const { rows, next } = await readTopupPage(reads, account, query);
+        return { items: await listed(reads, rows), next };
       },
     }),
     pageRoute({
@@ -59,7 +42,7 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
       handle: async ({ session, params, body }) => {
         const outcome = await operations
           .as(actorOf(session))
-          .confirmTopup({ id: topupIdOf(params.id), bankReference: body.bank_reference ?? null });
+          .confirmTopup({ id: pathId(params.id), bankReference: body.bank_reference ?? null });
         if (outcome.kind === 'above_limit') throw aboveLimit(outcome);
         return topupBodyOf(outcome);
       },
@@ -73,9 +56,7 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
       response: topupShape,
       handle: async ({ session, params, body }) =>
         topupBodyOf(
-          await operations
-            .as(actorOf(session))
-            .rejectTopup({ id: topupIdOf(params.id), reason: body.reason }),
+          await operations.as(actorOf(session)).rejectTopup({ id: pathId(params.id), reason: body.reason }),
         ),
     }),
   ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Alerts, readAlerts, setAlerts } from '../../accounts/alerts-sql.ts';
 import { requirements } from '../../errors/messages.ts';
-import { isoOf } from '../../time/clock.ts';
+import { isoOrNull } from '../../time/clock.ts';
 import { must } from '../../wire/parse-with.ts';
 import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
@@ -55,6 +55,6 @@ function bodyOf({ lowBalanceMicro, minDaysLeft, updatedAtMs }: Alerts): z.input<
   return {
     low_balance_micro: lowBalanceMicro === null ? null : String(lowBalanceMicro),
     min_days_left: minDaysLeft,
-    updated_at: updatedAtMs === null ? null : isoOf(updatedAtMs),
+    updated_at: isoOrNull(updatedAtMs),
   };
 }

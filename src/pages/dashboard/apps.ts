@@ -20,7 +20,7 @@ import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-i
 import { reading } from '../../wire/parse-with.ts';
 import type { DashboardContext, PageContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
-import { day, instant } from '../shapes.ts';
+import { day, instant, pathId } from '../shapes.ts';
 import { usageQueryOf, usageQueryShape, usageSumsBody, usageSumsShape } from '../usage-query.ts';
 
 const maxAppName = 100;
@@ -109,7 +109,7 @@ export function appReadPages(parts: Pick<PageContext, 'reads' | 'clock'>) {
       summary:
         'One app and the headers of its latest request; for a merged app, the app into which it is merged',
       response: detailShape,
-      handle: ({ session: { accountId }, params }) => detailOf(parts, accountId, idOf(params.id)),
+      handle: ({ session: { accountId }, params }) => detailOf(parts, accountId, pathId(params.id)),
     }),
   ];
 }
@@ -122,7 +122,7 @@ function changePage(parts: DashboardContext) {
     body: changeShape,
     response: detailShape,
     handle: async ({ session: { accountId }, params, body }) => {
-      const id = idOf(params.id);
+      const id = pathId(params.id);
       const change: AppChange = {
         ...(body.name === undefined ? {} : { name: body.name }),
         ...(body.is_hidden === undefined ? {} : { isHidden: body.is_hidden }),
@@ -134,11 +134,6 @@ function changePage(parts: DashboardContext) {
       return detailOf(parts, accountId, id);
     },
   });
-}
-
-/** The id in a path; one that is malformed is unknown. */
-function idOf(text: string): number {
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : -1;
 }
 
 /** The same whether the app does not exist or belongs to another account. */

@@ -6,7 +6,7 @@ import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { Passkey } from '../../identity/passkeys-sql.ts';
-import { isoOf } from '../../time/clock.ts';
+import { isoOf, isoOrNull } from '../../time/clock.ts';
 import type { DashboardContext } from '../context.ts';
 import { passkeySiteOf } from '../external-sign-in-rows.ts';
 import { challengeShape, passwordText, registrationShape, tokenText } from '../identity-shapes.ts';
@@ -177,6 +177,6 @@ function passkeyOf(row: Passkey): z.input<typeof passkeyShape> {
     id: String(row.passkeyId),
     name: row.name,
     created_at: isoOf(row.createdAtMs),
-    last_used_at: row.lastUsedAtMs === null ? null : isoOf(row.lastUsedAtMs),
+    last_used_at: isoOrNull(row.lastUsedAtMs),
   };
 }

@@ -3,7 +3,7 @@ import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { listDayBalances } from '../../ledger/lines-sql.ts';
 import { spend } from '../../ledger/lots.ts';
 import { type GrantedLot, listOpenLots } from '../../ledger/lots-sql.ts';
-import { isoOf } from '../../time/clock.ts';
+import { isoOf, isoOrNull } from '../../time/clock.ts';
 import { isoDay, seoulDayAt } from '../../time/period.ts';
 import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
@@ -88,7 +88,7 @@ function lotBody(lot: GrantedLot): z.input<typeof lotShape> {
     amount_micro: String(lot.amount),
     remaining_micro: String(lot.remaining),
     granted_at: isoOf(lot.grantedAtMs),
-    expires_at: lot.expiresAtMs === null ? null : isoOf(lot.expiresAtMs),
+    expires_at: isoOrNull(lot.expiresAtMs),
   };
 }
 

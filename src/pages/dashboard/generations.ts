@@ -11,22 +11,12 @@ import type { Database } from '../../store/database.ts';
 import type { GenerationRow } from '../../store/generation-row.ts';
 import { type GenerationUuid, parseGenerationId } from '../../wire/ids/generation-id.ts';
 import { generationOfRequest } from '../../wire/ids/request-id.ts';
-import { integerText } from '../../wire/shapes/query.ts';
 import type { DashboardContext } from '../context.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
-import { listingFilterOf, listingQueryShape, ownListingQueryShape } from '../generation-query.ts';
+import { listingFilterOf, ownListingQueryShape, requestListShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
-import { instantText, pageOf } from '../shapes.ts';
+import { pageOf } from '../shapes.ts';
 import { detailBody, detailShape, listingBody, listingShape } from './generation-shape.ts';
-
-const pageSize = 100;
-/** An ID to be found. */
-export const foundText = z
-  .string()
-  .min(1)
-  .max(300)
-  .optional()
-  .describe('The ID of a generation or of a request');
 
 type RecordReads = Pick<DashboardContext, 'reads' | 'settlements'>;
 
@@ -37,15 +27,7 @@ export function generationPages(parts: RecordReads) {
       method: 'GET',
       path: '/dashboard/api/generations',
       summary: 'Requests, newest first; a page may be short although more follow',
-      query: z.object({
-        find: foundText,
-        from: instantText.optional(),
-        to: instantText.optional(),
-        ...listingQueryShape,
-        ...ownListingQueryShape,
-        cursor: z.string().max(200).optional(),
-        limit: integerText(1, 500).optional(),
-      }),
+      query: z.object({ ...requestListShape, ...ownListingQueryShape }),
       response: pageOf(listingShape),
       handle: async ({ session: { accountId }, query }) => {
         if (query.find !== undefined)
@@ -60,7 +42,7 @@ export function generationPages(parts: RecordReads) {
           appIds: query.app?.flatMap((id) => apps.idsOf(id)) ?? null,
         };
         const before = query.cursor === undefined ? null : readCursor(query.cursor, uuidOf);
-        const { items, next } = await searchGenerations(parts.reads, filter, before, query.limit ?? pageSize);
+        const { items, next } = await searchGenerations(parts.reads, filter, before, query.limit);
         return {
           items: items.map((row) => listingBody(row, apps)),
           next: next === null ? null : cursorOf([next]),

@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { type KeyHash, parseKeyHash } from '../../accounts/api-key.ts';
 import type { KeyWithSpend } from '../../accounts/key-service.ts';
 import { keyStandings, standingOf } from '../../accounts/rules.ts';
 import { usedOf } from '../../accounts/spend.ts';
-import type { KeyDay } from '../../accounts/usage-days-sql.ts';
-import { isoOf } from '../../time/clock.ts';
-import { limitResets, periodAt } from '../../time/period.ts';
+import { type KeyDay, readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import type { Database } from '../../store/database.ts';
+import { isoOf, isoOrNull } from '../../time/clock.ts';
+import { limitResets, periodAt, seoulDayAt } from '../../time/period.ts';
 import { day, instant, micro } from '../shapes.ts';
 
 /** A key as the pages show it. */
@@ -33,10 +37,40 @@ export const pageKeyShape = z.strictObject({
   expires_at: instant.nullable(),
 });
 
+/** The days of use that the pages show, today included. */
+const usedDays = 30;
+
+/** The hash of a key in a path. Refuses a malformed one as that of a key that does not exist. */
+export function keyHashOf(text: string): KeyHash {
+  const hash = parseKeyHash(text);
+  if (hash === null) throw noSuchKey();
+  return hash;
+}
+
+/** The same whether the key does not exist or belongs to another account. */
+export function noSuchKey(): Error {
+  return refuse('not_found', messages.noSuchPageKey());
+}
+
 /** What is known of the use of keys beside their spend. */
 export interface KeyUse {
   readonly lastUsed: ReadonlyMap<number, string>;
   readonly days: readonly KeyDay[];
+}
+
+/** The use of keys of one account. */
+export async function readKeyUse(
+  reads: Database,
+  {
+    accountId,
+    ids,
+    nowMs,
+  }: { readonly accountId: number; readonly ids: readonly number[]; readonly nowMs: number },
+): Promise<KeyUse> {
+  return {
+    days: await readKeyDays(reads, accountId, ids, seoulDayAt(nowMs) - usedDays + 1),
+    lastUsed: await readLastUsedDays(reads, accountId, ids),
+  };
 }
 
 /** The standing and the amounts at one instant. */
@@ -68,7 +102,7 @@ export function pageKey(
       .filter(({ keyId }) => keyId === row.id)
       .map((each) => ({ day: each.day, cost_micro: String(each.cost), requests: each.requests })),
     created_at: isoOf(row.createdAtMs),
-    updated_at: row.updatedAtMs === null ? null : isoOf(row.updatedAtMs),
-    expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
+    updated_at: isoOrNull(row.updatedAtMs),
+    expires_at: isoOrNull(row.expiresAtMs),
   };
 }

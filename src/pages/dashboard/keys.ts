@@ -1,22 +1,19 @@
 import { z } from 'zod';
-import { type KeyHash, parseKeyHash } from '../../accounts/api-key.ts';
 import type { KeyWithSpend } from '../../accounts/key-service.ts';
-import { readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts';
-import { refuse } from '../../errors/catalogue.ts';
-import { messages, requirements } from '../../errors/messages.ts';
+import { requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
-import { limitResets, seoulDayAt } from '../../time/period.ts';
+import { limitResets } from '../../time/period.ts';
 import { must } from '../../wire/parse-with.ts';
 import { requestedExpiry, visibleName } from '../../wire/shapes/keys.ts';
 import { booleanText, integerText } from '../../wire/shapes/query.ts';
 import type { DashboardContext } from '../context.ts';
+import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { microText, pageOf, sentOnceShape } from '../shapes.ts';
-import { pageKey, pageKeyShape } from './key-shape.ts';
+import { keyHashOf, noSuchKey, pageKey, pageKeyShape, readKeyUse } from './key-shape.ts';
 
 /** Most accounts have all their keys in one page: the pages order them in the browser. */
 const pageSize = 500;
-const sparkDays = 30;
 
 const kind = z.enum(['inference', 'management'], {
   error: must(requirements.oneOf(['inference', 'management'])),
@@ -49,11 +46,10 @@ function listPage(parts: DashboardContext) {
     query: z.object({ kind: kind.optional(), cursor: integerText(1).optional() }),
     response: pageOf(pageKeyShape),
     handle: async ({ session: { accountId }, query: { kind: only, cursor = null } }) => {
-      const keys = await parts.keyReader.page(accountId, { beforeId: cursor, limit: pageSize }, true, only);
-      return {
-        items: await shown(parts, accountId, keys),
-        next: keys.length < pageSize ? null : String(keys.at(-1)?.row.id),
-      };
+      const place = { beforeId: cursor, limit: pageSize + 1 };
+      const keys = await parts.keyReader.page(accountId, place, true, only);
+      const { rows, next } = pageOfRows(keys, pageSize, ({ row }) => row.id);
+      return { items: await shown(parts, accountId, rows), next };
     },
   });
 }
@@ -65,7 +61,7 @@ function readPage(parts: DashboardContext) {
     summary: 'One key, which may be revoked',
     response: pageKeyShape,
     handle: async ({ session: { accountId }, params: { hash } }) =>
-      oneOf(parts, accountId, await parts.keyReader.read(accountId, hashOf(hash))),
+      oneOf(parts, accountId, await parts.keyReader.read(accountId, keyHashOf(hash))),
   });
 }
 
@@ -117,7 +113,7 @@ function changePage(parts: DashboardContext) {
         ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
         ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
       };
-      return oneOf(parts, accountId, await parts.keyService.change(accountId, hashOf(hash), change));
+      return oneOf(parts, accountId, await parts.keyService.change(accountId, keyHashOf(hash), change));
     },
   });
 }
@@ -131,7 +127,7 @@ function rotatePage(parts: DashboardContext) {
     response: createdShape,
     sentOnce,
     handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
-      const rotated = await parts.keyService.rotate(accountId, hashOf(hash), ends_at ?? parts.clock.now());
+      const rotated = await parts.keyService.rotate(accountId, keyHashOf(hash), ends_at ?? parts.clock.now());
       if (rotated === null) throw noSuchKey();
       const { plaintext, ...key } = rotated;
       return { data: await oneOf(parts, accountId, key), key: plaintext, message: null };
@@ -149,21 +145,10 @@ function revokePage(parts: DashboardContext) {
     }),
     response: z.strictObject({ revoked: z.literal(true) }),
     handle: async ({ session: { accountId }, params: { hash }, query: { now = false } }) => {
-      if (!(await parts.keyService.revoke(accountId, hashOf(hash), now))) throw noSuchKey();
+      if (!(await parts.keyService.revoke(accountId, keyHashOf(hash), now))) throw noSuchKey();
       return { revoked: true as const };
     },
   });
-}
-
-function hashOf(text: string): KeyHash {
-  const hash = parseKeyHash(text);
-  if (hash === null) throw noSuchKey();
-  return hash;
-}
-
-/** The same whether the key does not exist or belongs to another account. */
-function noSuchKey(): Error {
-  return refuse('not_found', messages.noSuchPageKey());
 }
 
 async function oneOf(
@@ -183,10 +168,7 @@ async function shown(
 ): Promise<z.input<typeof pageKeyShape>[]> {
   const nowMs = clock.now();
   const ids = keys.map(({ row }) => row.id);
-  const use = {
-    days: await readKeyDays(reads, accountId, ids, seoulDayAt(nowMs) - sparkDays + 1),
-    lastUsed: await readLastUsedDays(reads, accountId, ids),
-  };
+  const use = await readKeyUse(reads, { accountId, ids, nowMs });
   const balance = (await accounts.current(accountId))?.balance ?? 0n;
   return keys.map((key) => pageKey(key, use, { balance, nowMs }));
 }

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { type LedgerLine, type LineFilter, type LinePlace, listLines } from '../../ledger/lines-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
-import { isoOf, parseInstant } from '../../time/clock.ts';
+import { isoOrNull, parseInstant } from '../../time/clock.ts';
 import { monthOf, seoulIsoOf } from '../../time/period.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import type { PageContext } from '../context.ts';
 import { csvStream, rowsInReads } from '../csv.ts';
-import { cursorOf, readCursor } from '../cursor.ts';
+import { cursorOf, pageOfRows, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant, micro, month, pageOf } from '../shapes.ts';
 
@@ -38,12 +38,8 @@ export function ledgerPages({ reads }: PageContext) {
       handle: async ({ session: { accountId }, query }) => {
         const before = query.cursor === undefined ? null : readCursor(query.cursor, placeOf);
         const lines = await listLines(reads, filterOf(accountId, query), before, pageSize + 1);
-        const items = lines.slice(0, pageSize);
-        const last = items.at(-1);
-        return {
-          items: items.map(bodyOf),
-          next: lines.length <= pageSize || last === undefined ? null : cursorOf([last.day, last.entryId]),
-        };
+        const { rows, next } = pageOfRows(lines, pageSize, (last) => cursorOf([last.day, last.entryId]));
+        return { items: rows.map(bodyOf), next };
       },
     }),
     pageRoute({
@@ -94,7 +90,7 @@ function bodyOf(line: LedgerLine): z.input<typeof lineShape> {
     balance_micro: String(line.balanceMicro),
     requests: line.requests,
     generation_id: generationOf(line),
-    created_at: line.createdAtMs === null ? null : isoOf(line.createdAtMs),
+    created_at: isoOrNull(line.createdAtMs),
   };
 }
 

@@ -6,12 +6,11 @@ import { messages } from '../../errors/messages.ts';
 import { isoOf } from '../../time/clock.ts';
 import { halfAnHourMs, oneDayMs } from '../../upstreams/health-status.ts';
 import { decodedSegment } from '../../wire/path-segment.ts';
-import type { DashboardContext } from '../context.ts';
+import type { DashboardContext, SlotReading } from '../context.ts';
 import { PageReply } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';
 import { ratesBody, ratesShape } from '../rates.ts';
 import { instant } from '../shapes.ts';
-import type { SlotReading } from './slot-reading.ts';
 
 const address = z.string().nullable();
 const providerShape = z.strictObject({

@@ -5,7 +5,7 @@ import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { Owner } from '../../identity/owners-sql.ts';
-import { isoOf } from '../../time/clock.ts';
+import { isoOf, isoOrNull } from '../../time/clock.ts';
 import type { DashboardContext } from '../context.ts';
 import { personName } from '../identity-shapes.ts';
 import { PageReply, sessionCookie } from '../page-reply.ts';
@@ -107,7 +107,7 @@ async function shown(identity: Identity, owner: Owner | null): Promise<z.input<t
     language: preferences.language ?? null,
     theme: preferences.theme ?? null,
     has_password: owner.passwordSetAtMs !== null,
-    totp_enabled_at: owner.totpEnabledAtMs === null ? null : isoOf(owner.totpEnabledAtMs),
+    totp_enabled_at: isoOrNull(owner.totpEnabledAtMs),
     recovery_codes_left: await identity.owners.recoveryCodesLeft(owner.ownerId),
     created_at: isoOf(owner.createdAtMs),
   };
