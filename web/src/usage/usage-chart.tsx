@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../api/errors.ts';
 import { useFormat, useLanguage } from '../i18n/use-format.ts';
+import { plus } from '../ui/chart/chart-data.ts';
 import { Chart } from '../ui/chart/index.tsx';
 import { EmptyState, ErrorState, Skeleton, useNow } from '../ui/states.tsx';
 import {
@@ -91,7 +92,7 @@ function SumChart(props: UsageChartProps) {
     >
       {chart === null ? null : (
         <Chart
-          kind={sumMetric === 'error_rate' ? 'lines' : isCumulative ? 'lines' : 'stacked'}
+          kind={sumMetric === 'error_rate' || isCumulative ? 'lines' : 'bars'}
           title={t(`metric.${sumMetric}`)}
           pointHeader={t(`step.${used}`)}
           points={chart.points}
@@ -211,13 +212,7 @@ export function useValueNames(): (by: Dimension, value: string | null, label: st
 function cumulated(values: readonly (bigint | number | null)[]): readonly (bigint | number | null)[] {
   let total: bigint | number | null = null;
   return values.map((value) => {
-    if (value !== null)
-      total =
-        total === null
-          ? value
-          : typeof total === 'bigint' && typeof value === 'bigint'
-            ? total + value
-            : Number(total) + Number(value);
+    total = plus(total, value);
     return total;
   });
 }

@@ -23,7 +23,7 @@ export function Traffic({ now }: { now: Now }) {
   );
   return (
     <Chart
-      kind="stacked"
+      kind="bars"
       title={t('traffic')}
       pointHeader={t('time')}
       heightPx={140}

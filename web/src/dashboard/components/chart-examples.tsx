@@ -54,7 +54,7 @@ export function ChartExamples() {
     <div className="grid gap-8 lg:grid-cols-2">
       <div className="lg:col-span-2">
         <Chart
-          kind="stacked"
+          kind="bars"
           title={t('chartStacked')}
           pointHeader={t('day')}
           points={points}

@@ -108,7 +108,7 @@ function Tokens({ ranking }: { ranking: Ranking }) {
   const chart = useMemo(() => chartOf(ranking, t('common:chart.other'), format), [ranking, format, t]);
   return (
     <Chart
-      kind="stacked"
+      kind="bars"
       title={t('column.tokens')}
       pointHeader={t('column.date')}
       points={chart.points}

@@ -20,7 +20,8 @@ export interface ChartSeries {
   readonly values: readonly PlotValue[];
 }
 
-export type ChartKind = 'bars' | 'lines' | 'stacked';
+/** Bars of several series stand on each other. */
+export type ChartKind = 'bars' | 'lines';
 
 export interface ChartProps {
   readonly kind: ChartKind;
@@ -49,9 +50,9 @@ export interface ValueFormat {
   readonly sum: ((value: bigint | number) => string) | null;
 }
 
-/** The largest plotted number: of one value, or of a stack. */
+/** The largest plotted number: of one value, or of the sum of a bar. */
 export function maxOf(kind: ChartKind, series: readonly ChartSeries[], count: number): number {
-  if (kind === 'stacked')
+  if (kind === 'bars')
     return Math.max(
       0,
       ...Array.from({ length: count }, (_, index) =>
@@ -64,16 +65,17 @@ export function maxOf(kind: ChartKind, series: readonly ChartSeries[], count: nu
 /** The exact sum of the values at a point; null when no series has one. */
 export function totalAt(series: readonly ChartSeries[], index: number): bigint | number | null {
   let total: bigint | number | null = null;
-  for (const { values } of series) total = add(total, values[index] ?? null);
+  for (const { values } of series) total = plus(total, values[index] ?? null);
   return total;
 }
 
 /** The exact sum of a series; null when it has no value. */
 export function totalOf(series: ChartSeries): bigint | number | null {
-  return series.values.reduce<bigint | number | null>(add, null);
+  return series.values.reduce<bigint | number | null>(plus, null);
 }
 
-function add(total: bigint | number | null, value: PlotValue): bigint | number | null {
+/** The exact sum of two values; a missing one adds nothing. */
+export function plus(total: bigint | number | null, value: PlotValue): bigint | number | null {
   if (value === null) return total;
   if (total === null) return value;
   return typeof total === 'bigint' && typeof value === 'bigint'

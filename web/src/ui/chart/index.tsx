@@ -11,7 +11,7 @@ const defaultHeightPx = 240;
 
 const LazyChart = lazy(() => import('./chart.tsx').then(({ Chart }) => ({ default: Chart })));
 
-/** A chart of bars, lines or stacked bars, loaded when it is first shown; keeps its place meanwhile. */
+/** A chart of bars or lines, loaded when it is first shown; keeps its place meanwhile. */
 export function Chart(props: ChartProps) {
   const heightPx = props.heightPx ?? defaultHeightPx;
   return (

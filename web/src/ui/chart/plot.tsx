@@ -21,13 +21,7 @@ export function Plot(props: PlotProps) {
     >
       <Axes {...props} />
       <Marks {...props} />
-      {kind === 'lines' ? (
-        <Lines {...props} />
-      ) : kind === 'stacked' ? (
-        <Stacks {...props} />
-      ) : (
-        <Bars {...props} />
-      )}
+      {kind === 'lines' ? <Lines {...props} /> : <Bars {...props} />}
       {active === null || kind !== 'lines' ? null : (
         <line
           className="cursor"
@@ -95,29 +89,6 @@ function anchorOf(layout: Layout, index: number): 'start' | 'middle' | 'end' {
 }
 
 function Bars({ layout, series, points, active }: PlotProps) {
-  const each = layout.barPx / Math.max(1, series.length);
-  return series.flatMap(({ key, values }, seriesIndex) =>
-    values.map((value, index) => {
-      const number = plotNumber(value);
-      if (number === null || points[index] === undefined) return null;
-      const x = layout.xOf(index) - layout.barPx / 2 + seriesIndex * each;
-      return (
-        <Bar
-          key={`${key} ${points[index].key}`}
-          layout={layout}
-          x={x}
-          widthPx={Math.max(1, each - (series.length > 1 ? 1 : 0))}
-          from={0}
-          to={number}
-          colour={colourOf(key)}
-          isDim={active !== null && active !== index}
-        />
-      );
-    }),
-  );
-}
-
-function Stacks({ layout, series, points, active }: PlotProps) {
   return points.flatMap(({ key: pointKey }, index) => {
     let from = 0;
     return series.map(({ key, values }) => {
@@ -126,7 +97,7 @@ function Stacks({ layout, series, points, active }: PlotProps) {
       const bottom = from;
       from += number;
       return (
-        <Bar
+        <Part
           key={`${key} ${pointKey}`}
           layout={layout}
           x={layout.xOf(index) - layout.barPx / 2}
@@ -141,7 +112,7 @@ function Stacks({ layout, series, points, active }: PlotProps) {
   });
 }
 
-function Bar(props: {
+function Part(props: {
   layout: Layout;
   x: number;
   widthPx: number;
