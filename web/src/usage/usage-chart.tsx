@@ -44,80 +44,76 @@ export function UsageChart(props: UsageChartProps) {
   return isDistribution(props.metric) ? <PercentileChart {...props} /> : <SumChart {...props} />;
 }
 
-function SumChart(props: UsageChartProps) {
-  const { source = 'own', query, metric, by, step, isCumulative = false, heightPx } = props;
-  const openPoint = useOpenPoint(source);
-  const { t } = useTranslation('usage');
-  const format = useFormat();
+/** The span of the query, and its steps up to now; none until the span is known. */
+function useSteps({ source = 'own', query, step }: UsageChartProps) {
   const nowMs = useNow(60_000);
-  const nameOf = useValueNames();
   const span = useQuery(usageQuery(source, 'totals', query));
   const fromMs = Date.parse(span.data?.from ?? '');
   const toMs = Date.parse(span.data?.to ?? '');
   const used = stepOf(fromMs, toMs, step);
+  const starts = useMemo(
+    () => (Number.isNaN(fromMs) ? [] : stepsOf(fromMs, toMs, used, nowMs)),
+    [fromMs, toMs, used, nowMs],
+  );
+  return { span, used, starts };
+}
+
+function SumChart(props: UsageChartProps) {
+  const { source = 'own', query, metric, by, isCumulative = false, heightPx } = props;
+  const openPoint = useOpenPoint(source);
+  const { t } = useTranslation('usage');
+  const format = useFormat();
+  const nameOf = useValueNames();
+  const { span, used, starts } = useSteps(props);
   const sumMetric = isDistribution(metric) ? 'cost' : metric;
-  const ranking = sumMetric === 'error_rate' ? 'requests' : sumMetric;
+  const isRate = sumMetric === 'error_rate';
   const series = useQuery({
     ...usageQuery(source, 'series', {
       ...query,
       step: used,
-      ...(by === null ? {} : { by, limit: maxSeries, ranking }),
+      ...(by === null ? {} : { by, limit: maxSeries, ranking: isRate ? 'requests' : sumMetric }),
     }),
     enabled: span.data !== undefined,
   });
-  const chart = useMemo(() => {
-    if (series.data === undefined || Number.isNaN(fromMs)) return null;
-    const starts = stepsOf(fromMs, toMs, used, nowMs);
-    const isRate = sumMetric === 'error_rate';
-    const found = seriesOf(series.data.points, starts, {
+  const drawn = useMemo(() => {
+    const found = seriesOf(series.data?.points ?? [], starts, {
       sumValue: ({ sums }) => sumValue(sumMetric, sums),
       nameOf: (value, label) => (by === null ? t(`metric.${sumMetric}`) : nameOf(by, value, label)),
       missing: isRate ? null : sumMetric === 'cost' ? 0n : 0,
     });
-    return {
-      points: axisOf(starts, used, format),
-      starts,
-      series:
-        isCumulative && !isRate ? found.map((one) => ({ ...one, values: cumulated(one.values) })) : found,
-    };
-  }, [series.data, fromMs, toMs, used, nowMs, sumMetric, by, isCumulative, format, nameOf, t]);
-  const failed = series.error ?? span.error;
+    if (!isCumulative || isRate) return found;
+    return found.map((one) => ({ ...one, values: cumulated(one.values) }));
+  }, [series.data, starts, sumMetric, isRate, by, isCumulative, nameOf, t]);
   return (
     <ChartFrame
-      isLoading={chart === null}
+      isLoading={series.data === undefined || starts.length === 0}
       isEmpty={span.data?.sums.requests === 0}
-      error={failed}
+      error={series.error ?? span.error}
       onRetry={() => void Promise.all([span.refetch(), series.refetch()])}
       heightPx={heightPx}
     >
-      {chart === null ? null : (
-        <Chart
-          kind={sumMetric === 'error_rate' || isCumulative ? 'lines' : 'bars'}
-          title={t(`metric.${sumMetric}`)}
-          pointHeader={t(`step.${used}`)}
-          points={chart.points}
-          series={chart.series}
-          values={metricValues(sumMetric, format)}
-          {...(heightPx === undefined ? {} : { heightPx })}
-          onSelect={(_, index) => openPoint(chart.starts[index] ?? fromMs, used)}
-        />
-      )}
+      <Chart
+        kind={isRate || isCumulative ? 'lines' : 'bars'}
+        title={t(`metric.${sumMetric}`)}
+        pointHeader={t(`step.${used}`)}
+        points={axisOf(starts, used, format)}
+        series={drawn}
+        values={metricValues(sumMetric, format)}
+        {...(heightPx === undefined ? {} : { heightPx })}
+        onSelect={(_, index) => openPoint(starts[index] ?? 0, used)}
+      />
     </ChartFrame>
   );
 }
 
 function PercentileChart(props: UsageChartProps) {
-  const { source = 'own', query, metric, by, step, percentile = 'p50', heightPx } = props;
+  const { source = 'own', query, metric, by, percentile = 'p50', heightPx } = props;
   const openPoint = useOpenPoint(source);
   const { t } = useTranslation('usage');
   const format = useFormat();
-  const nowMs = useNow(60_000);
   const nameOf = useValueNames();
   const of = isDistribution(metric) ? metric : 'ttft';
-  const span = useQuery(usageQuery(source, 'totals', query));
-  const fromMs = Date.parse(span.data?.from ?? '');
-  const toMs = Date.parse(span.data?.to ?? '');
-  const used = stepOf(fromMs, toMs, step);
+  const { span, used, starts } = useSteps(props);
   const latency = useQuery({
     ...usageQuery(source, 'latency', {
       ...query,
@@ -127,10 +123,6 @@ function PercentileChart(props: UsageChartProps) {
     }),
     enabled: span.data !== undefined,
   });
-  const starts = useMemo(
-    () => (Number.isNaN(fromMs) ? [] : stepsOf(fromMs, toMs, used, nowMs)),
-    [fromMs, toMs, used, nowMs],
-  );
   const points = latency.data?.points ?? [];
   const series =
     by === null
@@ -146,12 +138,11 @@ function PercentileChart(props: UsageChartProps) {
           nameOf: (value, label) => nameOf(by, value, label),
           missing: null,
         });
-  const failed = latency.error ?? span.error;
   return (
     <ChartFrame
-      isLoading={latency.data === undefined || Number.isNaN(fromMs)}
+      isLoading={latency.data === undefined || starts.length === 0}
       isEmpty={latency.data?.points.length === 0}
-      error={failed}
+      error={latency.error ?? span.error}
       onRetry={() => void Promise.all([span.refetch(), latency.refetch()])}
       heightPx={heightPx}
     >
@@ -163,7 +154,7 @@ function PercentileChart(props: UsageChartProps) {
         series={series}
         values={metricValues(of, format)}
         {...(heightPx === undefined ? {} : { heightPx })}
-        onSelect={(_, index) => openPoint(starts[index] ?? fromMs, used)}
+        onSelect={(_, index) => openPoint(starts[index] ?? 0, used)}
       />
     </ChartFrame>
   );

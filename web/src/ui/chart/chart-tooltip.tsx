@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
-import { type ChartProps, totalAt } from './chart-data.ts';
-import { Swatch } from './swatch.tsx';
+import { type ChartProps, type ChartSeries, totalAt } from './chart-data.ts';
+import { colourOf } from './colour.ts';
 
 interface ChartTooltipProps extends ChartProps {
   readonly index: number;
@@ -43,4 +43,9 @@ export function ChartTooltip(props: ChartTooltipProps) {
       {onSelect === undefined ? null : <p className="mt-1 text-muted">{t('chart.select')}</p>}
     </div>
   );
+}
+
+/** A square in the colour of a series. */
+export function Swatch({ series }: { series: ChartSeries }) {
+  return <span className="size-2 shrink-0 rounded-[2px]" style={{ background: colourOf(series.key) }} />;
 }

@@ -2,17 +2,15 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ChartProps, type ChartSeries, totalOf, type ValueFormat } from './chart-data.ts';
 import { ChartTable } from './chart-table.tsx';
-import { ChartTooltip } from './chart-tooltip.tsx';
+import { ChartTooltip, Swatch } from './chart-tooltip.tsx';
 import { type Layout, layoutOf } from './layout.ts';
 import { Plot } from './plot.tsx';
-import { Swatch } from './swatch.tsx';
 import { TableToggle } from './table-toggle.tsx';
 import { useWidth } from './use-width.ts';
 
 /**
  * A chart with a legend, a cursor for pointer and keyboard, exact values in its tooltip, and a table of
- * the same numbers. Drawn as SVG here: no chart library shows `bigint` amounts exactly, and the whole
- * is 5 kB.
+ * the same numbers. Drawn as SVG here (docs/decisions/dependencies.md).
  */
 export function Chart(props: ChartProps & { readonly heightPx: number }) {
   const [isTable, setIsTable] = useState(false);

@@ -3,6 +3,7 @@ import type { ChartProps, ChartSeries } from './chart-data.ts';
 import { colourOf } from './colour.ts';
 import type { Layout } from './layout.ts';
 import { linePath, plotNumber, spreadLabels } from './scale.ts';
+import { YAxis } from './y-axis.tsx';
 
 interface PlotProps extends ChartProps {
   readonly layout: Layout;
@@ -36,23 +37,9 @@ export function Plot(props: PlotProps) {
 }
 
 function Axes({ layout, points, values }: PlotProps) {
-  const maxTick = layout.ticks.at(-1) ?? 1;
   return (
     <>
-      {layout.ticks.map((tick) => (
-        <g key={tick}>
-          <line
-            className={tick === 0 ? 'axis' : 'grid'}
-            x1={layout.left}
-            x2={layout.right}
-            y1={layout.yOf(tick)}
-            y2={layout.yOf(tick)}
-          />
-          <text x={layout.left - 8} y={layout.yOf(tick)} dy="0.32em" textAnchor="end">
-            {values.axis(tick, maxTick)}
-          </text>
-        </g>
-      ))}
+      <YAxis {...layout} text={values.axis} />
       {layout.labels.map((index) => (
         <text
           key={points[index]?.key ?? index}

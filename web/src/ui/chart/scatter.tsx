@@ -7,6 +7,7 @@ import { placeLabels } from './place-labels.ts';
 import { labelIndexes, ticksUpTo } from './scale.ts';
 import { TableToggle } from './table-toggle.tsx';
 import { useWidth } from './use-width.ts';
+import { YAxis } from './y-axis.tsx';
 
 /** One thing with two values. */
 export interface ScatterPoint {
@@ -88,20 +89,7 @@ function Plot(props: ScatterProps & { readonly widthPx: number }) {
   return (
     <div className="relative" style={{ height: heightPx }}>
       <svg aria-hidden="true" width={widthPx} height={heightPx} className="chart block overflow-visible">
-        {yTicks.map((tick) => (
-          <g key={tick}>
-            <line
-              className={tick === 0 ? 'axis' : 'grid'}
-              x1={left}
-              x2={right}
-              y1={yOf(tick)}
-              y2={yOf(tick)}
-            />
-            <text x={left - 8} y={yOf(tick)} dy="0.32em" textAnchor="end">
-              {y.tick(tick, maxY)}
-            </text>
-          </g>
-        ))}
+        <YAxis ticks={yTicks} left={left} right={right} yOf={yOf} text={y.tick} />
         {shownX.map((index) => (
           <text key={index} x={xOf(xTicks[index] ?? 0)} y={bottom + 18} textAnchor="middle">
             {x.tick(xTicks[index] ?? 0, maxX)}
