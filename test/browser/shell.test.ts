@@ -172,6 +172,22 @@ test('a chart reads its values out by keyboard, and shows them as a table', () =
     assert.deepEqual(await axe(), []);
   }));
 
+test('the values beside the cursor of a chart stay in the window of a phone', () =>
+  withView(
+    async ({ page }) => {
+      const chart = page.getByRole('slider').first();
+      await chart.focus();
+      await page.keyboard.press('Home');
+      const values = page.locator('figure', { has: chart }).locator('.shadow-raised');
+      for (let point = 0; point < 30; point += 1) {
+        const box = await values.boundingBox();
+        assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 390, `${point}: ${JSON.stringify(box)}`);
+        await page.keyboard.press('ArrowRight');
+      }
+    },
+    looks.find(({ width }) => width === 390),
+  ));
+
 test('the palette opens by keyboard; theme, language, filters and days stay after a reload', () =>
   withView(async ({ page, axe }) => {
     await page.keyboard.press('Control+k');

@@ -9,6 +9,9 @@ interface ChartTooltipProps extends ChartProps {
 }
 
 const maxRows = 10;
+/** `max-w-72`. */
+const maxWidthPx = 288;
+const gapPx = 12;
 
 /** The exact values of one point, beside the cursor; says that a click leads to the requests. */
 export function ChartTooltip(props: ChartTooltipProps) {
@@ -16,12 +19,11 @@ export function ChartTooltip(props: ChartTooltipProps) {
   const { t } = useTranslation();
   const present = series.filter(({ values }) => (values[index] ?? null) !== null);
   const total = totalAt(series, index);
-  const isLeft = xPx > widthPx / 2;
   return (
     <div
       aria-hidden="true"
       className="pointer-events-none absolute top-2 z-20 max-w-72 min-w-36 rounded-md bg-raised px-3 py-2 text-xs shadow-raised"
-      style={isLeft ? { right: widthPx - xPx + 12 } : { left: xPx + 12 }}
+      style={placeOf(xPx, widthPx)}
     >
       <p className="font-medium">{points[index]?.title}</p>
       {present.length === 0 ? <p className="text-muted">{t('chart.noData')}</p> : null}
@@ -43,6 +45,14 @@ export function ChartTooltip(props: ChartTooltipProps) {
       {onSelect === undefined ? null : <p className="mt-1 text-muted">{t('chart.select')}</p>}
     </div>
   );
+}
+
+/** On the wider side of the cursor; at the edge of the chart when that side is too narrow. */
+function placeOf(xPx: number, widthPx: number): { left: number } | { right: number } {
+  const isLeft = xPx > widthPx / 2;
+  const isNarrow = Math.max(xPx, widthPx - xPx) < maxWidthPx + gapPx;
+  if (isNarrow) return isLeft ? { left: 0 } : { right: 0 };
+  return isLeft ? { right: widthPx - xPx + gapPx } : { left: xPx + gapPx };
 }
 
 /** A square in the colour of a series. */
