@@ -23,6 +23,8 @@ export const accounts = recordOf({
   /** When an operator suspended it; null: it is not suspended. */
   suspendedAtMs: column<number | null>('a.suspended_at'),
   suspendReason: column<string | null>('a.suspend_reason'),
+  /** When an operator closed it; null: it is open. */
+  closedAtMs: column<number | null>('a.closed_at'),
   credits: column<bigint>('b.credits'),
   usage: column<bigint>('b.usage'),
   version: column<bigint>('b.version'),
@@ -69,12 +71,35 @@ export function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
 export async function lockAccount(
   sql: Sql,
   accountId: number,
-): Promise<{ readonly suspendedAtMs: number | null } | null> {
-  const [row] = await sql.query<{ suspended_at: number | null }>(
-    'SELECT suspended_at FROM account WHERE id = $1 FOR NO KEY UPDATE',
+): Promise<{ readonly suspendedAtMs: number | null; readonly closedAtMs: number | null } | null> {
+  const [row] = await sql.query<{ suspended_at: number | null; closed_at: number | null }>(
+    'SELECT suspended_at, closed_at FROM account WHERE id = $1 FOR NO KEY UPDATE',
     [accountId],
   );
-  return row === undefined ? null : { suspendedAtMs: row.suspended_at };
+  return row === undefined ? null : { suspendedAtMs: row.suspended_at, closedAtMs: row.closed_at };
+}
+
+/** Closes an account, or opens it again (`atMs` null). */
+export async function setClosed(sql: Sql, accountId: number, atMs: number | null): Promise<void> {
+  await sql.query('UPDATE account SET closed_at = to_timestamp($2::float8 / 1000) WHERE id = $1', [
+    accountId,
+    atMs,
+  ]);
+}
+
+/** Renames an account; false when there is none. */
+export async function setName(sql: Sql, accountId: number, name: string): Promise<boolean> {
+  const rows = await sql.query('UPDATE account SET name = $2 WHERE id = $1 RETURNING id', [accountId, name]);
+  return rows.length > 0;
+}
+
+/** Whether an account is closed. Until the transaction ends nobody closes it. */
+export async function isClosed(sql: Sql, accountId: number): Promise<boolean> {
+  const [row] = await sql.query<{ closed: boolean }>(
+    'SELECT closed_at IS NOT NULL AS closed FROM account WHERE id = $1 FOR SHARE',
+    [accountId],
+  );
+  return row?.closed === true;
 }
 
 /** Suspends an account, or lifts its suspension (`atMs` null). */
@@ -87,6 +112,17 @@ export async function setSuspended(
     'UPDATE account SET suspended_at = to_timestamp($2::float8 / 1000), suspend_reason = $3 WHERE id = $1',
     [accountId, atMs, reason],
   );
+}
+
+/** Revokes every key of an account; returns the ids of those that were not revoked before. */
+export async function revokeKeysOf(sql: Sql, accountId: number, atMs: number): Promise<readonly number[]> {
+  const rows = await sql.query<{ id: bigint }>(
+    `UPDATE api_key SET revoked_at = to_timestamp($2::float8 / 1000),
+       updated_at = greatest(created_at, updated_at, to_timestamp($2::float8 / 1000))
+     WHERE account_id = $1 AND revoked_at IS NULL RETURNING id`,
+    [accountId, atMs],
+  );
+  return rows.map(({ id }) => Number(id));
 }
 
 /** The ids of the keys of an account that are not revoked. */

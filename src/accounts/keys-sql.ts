@@ -9,6 +9,7 @@ import {
   seoulDayAt,
   seoulDayStartMs,
 } from '../time/period.ts';
+import { lockAccount } from './accounts-sql.ts';
 import type { KeyHash, KeyKind } from './api-key.ts';
 
 const kinds: readonly KeyKind[] = ['inference', 'management'];
@@ -98,23 +99,27 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
 }
 
 /**
- * How many keys of an account are not revoked, and how many were revoked since an instant. Until
- * the transaction ends no other transaction counts those of the account, so the numbers stay valid
- * for an insert.
+ * How many keys of an account are not revoked, how many were revoked since an instant, and whether
+ * it is closed. Until the transaction ends no other transaction counts those of the account, and
+ * nobody closes it, so all this stays valid for an insert.
  */
 export async function countKeysAlone(
   sql: Sql,
   accountId: number,
   revokedSinceMs: number,
-): Promise<{ readonly live: number; readonly revoked: number }> {
-  await sql.query('SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
+): Promise<{ readonly live: number; readonly revoked: number; readonly isClosed: boolean }> {
+  const account = await lockAccount(sql, accountId);
   const [row] = await sql.query<{ live: bigint; revoked: bigint }>(
     `SELECT count(*) FILTER (WHERE revoked_at IS NULL) AS live,
        count(*) FILTER (WHERE revoked_at > to_timestamp($2::float8 / 1000)) AS revoked
      FROM api_key WHERE account_id = $1`,
     [accountId, revokedSinceMs],
   );
-  return { live: Number(row?.live ?? 0n), revoked: Number(row?.revoked ?? 0n) };
+  return {
+    live: Number(row?.live ?? 0n),
+    revoked: Number(row?.revoked ?? 0n),
+    isClosed: account !== null && account.closedAtMs !== null,
+  };
 }
 
 /** The key with this hash, whatever its state; null when there is none. */

@@ -43,8 +43,8 @@ export interface NewKey {
 
 /**
  * Creates a key; the plaintext in the result exists nowhere else (spec:api/2.1). Refuses when the
- * account has `maxPerAccount` keys that are not revoked, also when keys are created at the same
- * time. Refuses when it has revoked as many in the last 24 hours: a client that creates and revokes
+ * account is closed, or has `maxPerAccount` keys that are not revoked, also when keys are created at
+ * the same time. Refuses when it has revoked as many in the last 24 hours: a client that creates and revokes
  * in a loop adds no more rows than that a day.
  */
 export async function createKey(
@@ -70,7 +70,8 @@ async function addKey(
   { hash, label }: KeySecret,
   { nowMs, maxPerAccount }: KeyContext,
 ): Promise<number> {
-  const { live, revoked } = await countKeysAlone(sql, stated.accountId, nowMs - dayMs);
+  const { live, revoked, isClosed } = await countKeysAlone(sql, stated.accountId, nowMs - dayMs);
+  if (isClosed) throw refuse('invalid_request', messages.accountClosed());
   if (live >= maxPerAccount) throw tooManyKeys(maxPerAccount);
   if (revoked >= maxPerAccount) throw tooManyRevoked(maxPerAccount);
   const keyId = await insertKey(sql, { ...stated, limitMicro: limit, hash, label, createdAtMs: nowMs });

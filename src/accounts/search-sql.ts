@@ -3,7 +3,7 @@ import { isoDay } from '../time/period.ts';
 import { type AccountRow, accounts, selectAccount } from './accounts-sql.ts';
 
 /** What an account may do, the strongest first. */
-export const accountStandings = ['suspended_by_admin', 'suspended_no_credit', 'active'] as const;
+export const accountStandings = ['closed', 'suspended_by_admin', 'suspended_no_credit', 'active'] as const;
 export type AccountStanding = (typeof accountStandings)[number];
 
 /** Which accounts; null: any. */
@@ -25,9 +25,10 @@ export interface AccountListing extends AccountRow {
 }
 
 const standingSql: Readonly<Record<AccountStanding, string>> = {
-  suspended_by_admin: 'a.suspended_at IS NOT NULL',
-  suspended_no_credit: 'a.suspended_at IS NULL AND b.balance <= 0',
-  active: 'a.suspended_at IS NULL AND b.balance > 0',
+  closed: 'a.closed_at IS NOT NULL',
+  suspended_by_admin: 'a.closed_at IS NULL AND a.suspended_at IS NOT NULL',
+  suspended_no_credit: 'a.closed_at IS NULL AND a.suspended_at IS NULL AND b.balance <= 0',
+  active: 'a.closed_at IS NULL AND a.suspended_at IS NULL AND b.balance > 0',
 };
 
 /**
@@ -69,12 +70,14 @@ export async function searchAccounts(
   }));
 }
 
-/** What an account may do, by its suspension and its settled balance. */
+/** What an account may do, by its closure, its suspension and its settled balance. */
 export function standingOfAccount({
+  closedAtMs,
   suspendedAtMs,
   credits,
   usage,
-}: Pick<AccountRow, 'suspendedAtMs' | 'credits' | 'usage'>): AccountStanding {
+}: Pick<AccountRow, 'closedAtMs' | 'suspendedAtMs' | 'credits' | 'usage'>): AccountStanding {
+  if (closedAtMs !== null) return 'closed';
   if (suspendedAtMs !== null) return 'suspended_by_admin';
   return credits <= usage ? 'suspended_no_credit' : 'active';
 }

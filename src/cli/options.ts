@@ -1,4 +1,5 @@
 import { type Command, Help, type Option } from 'commander';
+import type { AccountRow } from '../accounts/accounts-sql.ts';
 import type { CliPaths } from '../app/config-source.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
@@ -39,9 +40,11 @@ export function cliPaths(options: CommonOptions): CliPaths {
   return { config: options.config ?? null, dataDir: options.dataDir ?? null };
 }
 
-/** Throws an `OperatorError` when the account does not exist. */
-export async function assertAccount(operator: OperatorService, accountId: number): Promise<void> {
-  if ((await operator.readAccount(accountId)) === null) throw noAccount(accountId);
+/** One account; throws an `OperatorError` when it does not exist. */
+export async function assertAccount(operator: OperatorService, accountId: number): Promise<AccountRow> {
+  const account = await operator.readAccount(accountId);
+  if (account === null) throw noAccount(accountId);
+  return account;
 }
 
 /** The error of a command for an account that does not exist. */

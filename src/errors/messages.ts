@@ -224,6 +224,8 @@ export const messages = {
       'API 키가 사용 한도에 도달했습니다. 한도를 늘리거나, 초기화되는 한도라면 다음 초기화를 기다려 주세요.',
       'This API key has reached its spend limit. Raise the limit or, if it resets, wait for the next reset.',
     ),
+  accountClosed: () =>
+    message('해지된 계정에는 키를 만들 수 없습니다.', 'A closed account cannot have new keys.'),
   tooManyKeys: (max: number) =>
     message(
       `계정당 API 키는 최대 ${max}개입니다. 사용하지 않는 키를 폐기해 주세요.`,

@@ -82,6 +82,10 @@ export const pageMessages = {
     ko: '마지막 관리자입니다. 먼저 다른 관리자를 지정해 주세요.',
     en: 'This is the last admin; assign the role to another operator first.',
   },
+  accountClosed: {
+    ko: '해지된 계정입니다. 운영자가 다시 열 수 있습니다.',
+    en: 'This account is closed; an operator can reopen it.',
+  },
   accountHasOwner: {
     ko: '이 계정에는 이미 소유자가 있습니다. 계정의 소유자는 한 명입니다. 다른 사람에게 넘기려면 운영자가 소유자를 교체해야 합니다.',
     en: 'This account has an owner, and an account has one owner. To give it to another person, an operator replaces the owner.',

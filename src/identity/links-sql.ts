@@ -83,7 +83,15 @@ export async function deleteLinksOfAccount(sql: Sql, accountId: number): Promise
   );
 }
 
-/** Whether there is an account with this id. */
-export async function accountExists(sql: Sql, accountId: number): Promise<boolean> {
-  return (await sql.query('SELECT FROM account WHERE id = $1', [accountId])).length > 0;
+/** Why nobody can be made the owner of an account; null: the account is open. */
+export async function accountFault(
+  sql: Sql,
+  accountId: number,
+): Promise<'no_such_account' | 'account_closed' | null> {
+  const [row] = await sql.query<{ closed: boolean }>(
+    'SELECT closed_at IS NOT NULL AS closed FROM account WHERE id = $1',
+    [accountId],
+  );
+  if (row === undefined) return 'no_such_account';
+  return row.closed ? 'account_closed' : null;
 }

@@ -6,7 +6,7 @@ import type { Act, Actor } from './audit.ts';
 import { recordAct } from './audit-sql.ts';
 import type { Email } from './email.ts';
 import {
-  accountExists,
+  accountFault,
   deleteLinksOfAccount,
   findLink,
   insertLink,
@@ -21,10 +21,10 @@ import { deleteSessions } from './sessions-sql.ts';
 import { hashOfToken } from './tokens.ts';
 
 /** What prevents an invitation. */
-export type InviteFault = 'no_such_account' | 'email_taken' | 'account_has_owner';
+export type InviteFault = 'no_such_account' | 'account_closed' | 'email_taken' | 'account_has_owner';
 
 /** What prevents the replacement of an owner. */
-export type ReplaceFault = 'no_such_account' | 'no_owner' | 'same_owner' | 'email_taken';
+export type ReplaceFault = 'no_such_account' | 'account_closed' | 'no_owner' | 'same_owner' | 'email_taken';
 
 /** Links that sign a person in once. Only their hashes are stored. */
 export class OneTimeLinks {
@@ -42,7 +42,8 @@ export class OneTimeLinks {
    */
   invite(accountId: number, email: Email | null, actor: Actor): Promise<NewLink | InviteFault> {
     return this.#database.transaction(async (sql) => {
-      if (!(await accountExists(sql, accountId))) return 'no_such_account';
+      const fault = await accountFault(sql, accountId);
+      if (fault !== null) return fault;
       const owner = email === null ? null : await findOwnerByEmail(sql, email);
       if (owner !== null && owner.accountId !== accountId) return 'email_taken';
       const current = await findOwnerOfAccount(sql, accountId);
@@ -68,7 +69,8 @@ export class OneTimeLinks {
   ): Promise<NewLink | ReplaceFault> {
     try {
       return await this.#database.transaction(async (sql) => {
-        if (!(await accountExists(sql, accountId))) return 'no_such_account';
+        const fault = await accountFault(sql, accountId);
+        if (fault !== null) return fault;
         const current = await findOwnerOfAccount(sql, accountId);
         if (current === null) return 'no_owner';
         if ((await findOwnerByEmail(sql, email))?.ownerId === current.ownerId) return 'same_owner';

@@ -31,10 +31,10 @@ const sessions = recordOf({
   createdAtMs: column<number>('s.created_at'),
   lastSeenAtMs: column<number>('s.last_seen_at'),
   expiresAtMs: column<number>('s.expires_at'),
-  /** Whether the owner, operator or key that it belongs to still exists and may sign in. */
+  /** Whether the owner, operator or key that it belongs to still exists and may sign in, for an open account. */
   isValid:
-    column<boolean>(`(s.operator_id IS NULL OR o.id IS NOT NULL) AND (s.owner_id IS NULL OR w.id IS NOT NULL) AND (s.key_id IS NULL OR (
-         k.revoked_at IS NULL AND NOT k.user_disabled AND NOT k.admin_suspended AND ka.suspended_at IS NULL)) IS TRUE`),
+    column<boolean>(`a.closed_at IS NULL AND (s.operator_id IS NULL OR o.id IS NOT NULL) AND (s.owner_id IS NULL OR w.id IS NOT NULL) AND (s.key_id IS NULL OR (
+         k.revoked_at IS NULL AND NOT k.user_disabled AND NOT k.admin_suspended AND a.suspended_at IS NULL)) IS TRUE`),
   /** When the key that opened it expires; null: never, or none did. */
   keyExpiresAtMs: column<number | null>('k.expires_at'),
 });
@@ -44,11 +44,13 @@ export type SessionRow = RowOf<typeof sessions>;
 
 /**
  * Which sessions a caller may see and end: an owner's own and those of the account without an
- * owner; only the latter for such a session; those of one owner; an operator's own; or all.
+ * owner; only the latter for such a session; those of one owner; of an account; an operator's own; or
+ * all.
  */
 export type SessionScope =
   | { readonly kind: 'owner'; readonly accountId: number; readonly ownerId: number | null }
   | { readonly kind: 'one-owner'; readonly ownerId: number }
+  | { readonly kind: 'account'; readonly accountId: number }
   | { readonly kind: 'operator'; readonly operatorId: number }
   | { readonly kind: 'all' };
 
@@ -58,7 +60,7 @@ FROM page_session s
 LEFT JOIN operator o ON o.id = s.operator_id AND o.removed_at IS NULL
 LEFT JOIN owner w ON w.id = s.owner_id AND w.account_id = s.account_id
 LEFT JOIN api_key k ON k.account_id = s.account_id AND k.id = s.key_id
-LEFT JOIN account ka ON ka.id = k.account_id`;
+LEFT JOIN account a ON a.id = s.account_id`;
 
 /** More than a person opens before the idle ones end. */
 const maxListed = 10_000;
@@ -166,6 +168,8 @@ function within(
       return { condition: 'true', values: [] };
     case 'one-owner':
       return { condition: `s.owner_id = $${first}`, values: [scope.ownerId] };
+    case 'account':
+      return { condition: `s.account_id = $${first}`, values: [scope.accountId] };
     case 'operator':
       return { condition: `s.operator_id = $${first}`, values: [scope.operatorId] };
     case 'owner':

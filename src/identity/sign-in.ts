@@ -4,6 +4,7 @@ import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { parseEmail } from './email.ts';
 import type { OneTimeLinks } from './links.ts';
+import { accountFault } from './links-sql.ts';
 import { findOwnerByEmail, lockOwner, replaceHash } from './owners-sql.ts';
 import type { PasskeySite, Passkeys } from './passkeys.ts';
 import type { PasswordHasher } from './password-hasher.ts';
@@ -15,12 +16,13 @@ import { acceptCode } from './totp.ts';
 
 /**
  * The outcome of an attempt. `failed` does not state why: a wrong password and an unknown name get
- * the same response.
+ * the same response. `closed`: the credentials are right, and the account is closed.
  */
 export type SignInOutcome =
   | { readonly kind: 'session'; readonly session: OpenedSession }
   | { readonly kind: 'totp'; readonly step: string }
   | { readonly kind: 'failed' }
+  | { readonly kind: 'closed' }
   | NotMade;
 
 const failed: SignInOutcome = { kind: 'failed' };
@@ -156,7 +158,10 @@ export class SignIn {
     return this.#parts.throttle.take([{ kind: 'begin', value: limitedAs }]);
   }
 
-  /** Opens a session in a transaction, and takes back the attempts that led to it. */
+  /**
+   * Opens a session in a transaction, unless the account is closed, and takes back the attempts that
+   * led to it.
+   */
   async open(
     sql: Sql,
     owner: SessionOwner,
@@ -165,6 +170,8 @@ export class SignIn {
     subjects: readonly AttemptSubject[] = [addressOf(client)],
   ): Promise<SignInOutcome> {
     await this.#parts.throttle.succeeded(sql, subjects);
+    if ('accountId' in owner && (await accountFault(sql, owner.accountId)) === 'account_closed')
+      return { kind: 'closed' };
     return { kind: 'session', session: await this.#parts.sessions.open(sql, owner, via, client) };
   }
 }

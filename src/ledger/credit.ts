@@ -1,3 +1,4 @@
+import { isClosed } from '../accounts/accounts-sql.ts';
 import type { Krw } from '../money/krw.ts';
 import { recordChange, recordChanges } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
@@ -33,7 +34,7 @@ export interface Grant {
 /** The result of a grant. `conflict`: the idempotency key was used for another act or another grant. */
 export type GrantOutcome =
   | { readonly kind: 'granted' | 'repeated'; readonly entryId: number }
-  | { readonly kind: 'no_account' | 'conflict' };
+  | { readonly kind: 'no_account' | 'closed' | 'conflict' };
 
 /** Adds credit: a lot, a ledger entry and the totals, in one transaction. */
 export function grantCredit(database: Transactions, grant: Grant, atMs: number): Promise<GrantOutcome> {
@@ -48,6 +49,7 @@ export async function grantWithin(sql: Sql, grant: Grant, atMs: number): Promise
   const earlier = await findEarlierEntry(sql, { ...grant, refundOf: null });
   if (earlier !== null)
     return earlier.isSame ? { kind: 'repeated', entryId: earlier.id } : { kind: 'conflict' };
+  if (await isClosed(sql, grant.accountId)) return { kind: 'closed' };
   // What was spent before this grant is charged to the earlier lots.
   await chargeLots(sql, grant.accountId);
   const lot = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });

@@ -1,3 +1,4 @@
+import { isClosed } from '../accounts/accounts-sql.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
@@ -33,7 +34,7 @@ export interface TopupOrder {
 export type TopupOutcome =
   | { readonly kind: 'done' | 'repeated'; readonly request: TopupRequest }
   | { readonly kind: 'decided'; readonly request: TopupRequest }
-  | { readonly kind: 'not_found' | 'too_many' | 'reference_used' };
+  | { readonly kind: 'not_found' | 'closed' | 'too_many' | 'reference_used' };
 
 /** Who decides. */
 export interface TopupDecider {
@@ -65,7 +66,9 @@ export function confirmTopup(
   const isSame = (request: TopupRequest): boolean =>
     bankReference === null || request.bankReference === bankReference;
   return decide(database, { id, by, state: 'confirmed', isSame }, async (sql, request) => {
-    if (bankReference !== null && (await isBankReferenceUsed(sql, bankReference, id))) return null;
+    if (await isClosed(sql, request.accountId)) return 'closed';
+    if (bankReference !== null && (await isBankReferenceUsed(sql, bankReference, id)))
+      return 'reference_used';
     const granted = await grantWithin(
       sql,
       {
@@ -110,8 +113,7 @@ export function readTopups(
 }
 
 /**
- * `act` returns what is recorded with the decision; null when the transfer already paid another
- * request.
+ * `act` returns what is recorded with the decision; or why nothing may be decided.
  */
 function decide(
   database: Transactions,
@@ -129,7 +131,7 @@ function decide(
     /** Whether a request that has this state was decided as now. */
     readonly isSame?: (request: TopupRequest) => boolean;
   },
-  act: (sql: Sql, request: TopupRequest) => Promise<Partial<TopupDecision> | null>,
+  act: (sql: Sql, request: TopupRequest) => Promise<Partial<TopupDecision> | 'closed' | 'reference_used'>,
 ): Promise<TopupOutcome> {
   return database.transaction(async (sql) => {
     const request = await lockTopupRequest(sql, id);
@@ -138,7 +140,7 @@ function decide(
     if (request.state !== 'pending')
       return { kind: request.state === state && isSame(request) ? 'repeated' : 'decided', request };
     const more = await act(sql, request);
-    if (more === null) return { kind: 'reference_used' };
+    if (typeof more === 'string') return { kind: more };
     const decided = await decideTopupRequest(sql, id, {
       ...more,
       state,

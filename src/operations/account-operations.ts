@@ -1,9 +1,17 @@
-import { type AccountRow, findAccount, insertAccount, listAccounts } from '../accounts/accounts-sql.ts';
-import { type SuspensionOutcome, suspendAccount } from '../accounts/suspension.ts';
+import {
+  type AccountRow,
+  findAccount,
+  insertAccount,
+  listAccounts,
+  setName,
+} from '../accounts/accounts-sql.ts';
+import { closeAccount, type SuspensionOutcome, suspendAccount } from '../accounts/suspension.ts';
+import { deleteSessions } from '../identity/sessions-sql.ts';
+import { balanceOfAccount } from './audit-sql.ts';
 import { audited } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
 
-/** Creates and reads accounts. */
+/** Creates, renames, suspends, closes and reads accounts. */
 export function accountOperations(context: OperationsContext) {
   const { database, clock } = context;
   return {
@@ -34,6 +42,39 @@ export function accountOperations(context: OperationsContext) {
         change,
         clock.now(),
       ),
+
+    /**
+     * Closes an account: its keys are revoked, its sessions end, and nobody signs in for it. Or opens
+     * it again, without its keys. The act has the balance, which stays in the ledger.
+     */
+    closeAccount: (change: {
+      readonly accountId: number;
+      readonly closed: boolean;
+      readonly reason: string;
+    }): Promise<SuspensionOutcome> =>
+      audited<SuspensionOutcome>(context, async (outcome, _before, sql) => {
+        if (outcome.kind !== 'done') return null;
+        const { accountId, closed, reason } = change;
+        const balance = await balanceOfAccount(sql, accountId);
+        return {
+          act: closed ? 'account.close' : 'account.reopen',
+          accountId,
+          reason,
+          before: { closed: !closed },
+          after: { closed, balance_micro: balance, ...(closed && { keys_revoked: outcome.keys }) },
+        };
+      }).transaction(async (sql) => {
+        const outcome = await closeAccount(sql, change, clock.now());
+        const sessions = { kind: 'account', accountId: change.accountId } as const;
+        if (outcome.kind === 'done') await deleteSessions(sql, sessions, { except: null });
+        return outcome;
+      }),
+
+    /** False: no such account. The log names the account by its id: a name may be that of a person. */
+    renameAccount: (accountId: number, name: string): Promise<boolean> =>
+      audited<boolean>(context, (isDone) =>
+        isDone ? { act: 'account.rename', accountId } : null,
+      ).transaction((sql) => setName(sql, accountId, name)),
 
     readAccount: (accountId: number): Promise<AccountRow | null> => findAccount(database, accountId),
 

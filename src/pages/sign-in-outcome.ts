@@ -66,6 +66,7 @@ export function signInReply(area: Area, client: PageClient, outcome: RedeemOutco
     case 'refused':
       throw redeemRefusal(outcome.why);
     case 'failed':
+    case 'closed':
     case 'throttled':
     case 'busy':
       throw attemptRefusal(outcome);
@@ -74,9 +75,10 @@ export function signInReply(area: Area, client: PageClient, outcome: RedeemOutco
 
 /** The refusal of an attempt that failed, or was not made. */
 export function attemptRefusal(
-  outcome: Extract<SignInOutcome, { kind: 'failed' | 'throttled' | 'busy' }>,
+  outcome: Extract<SignInOutcome, { kind: 'failed' | 'closed' | 'throttled' | 'busy' }>,
 ): Error {
   if (outcome.kind === 'failed') return new PageRefusal('sign_in_refused', pageMessages.signInRefused);
+  if (outcome.kind === 'closed') return new PageRefusal('sign_in_refused', pageMessages.accountClosed);
   if (outcome.kind === 'busy') return refuse('overloaded', messages.overloaded(), { retry_after_sec: 2 });
   const { retryAfterSec } = outcome;
   return new PageRefusal('too_many_attempts', pageMessages.tooManyAttempts, { retryAfterSec });

@@ -126,6 +126,8 @@ export function topupBodyOf(outcome: TopupOutcome): z.input<typeof topupShape> {
       throw refuse('not_found', messages.noSuchTopup());
     case 'too_many':
       throw new PageRefusal('conflict', pageMessages.tooManyTopups(maxPendingTopups));
+    case 'closed':
+      throw new PageRefusal('conflict', pageMessages.accountClosed);
     case 'reference_used':
       throw new PageRefusal('conflict', pageMessages.bankReferenceUsed);
     case 'decided':

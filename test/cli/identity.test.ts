@@ -92,6 +92,21 @@ test('an owner is replaced by a command, which needs an address and a reason', a
   assert.deepEqual([row.account_id, row.purpose], [id, 'reset']);
 });
 
+test('an account is renamed, closed and opened again by commands', async () => {
+  const { account_id: id } = (await json('account', 'create', '--name', 'leaves'))[0];
+  await json('credit', 'grant', '--account', String(id), '--amount', '5');
+  assert.equal((await json('account', 'rename', String(id), '--name', 'left'))[0].name, 'left');
+  const [closed] = await json('account', 'close', String(id), '--reason', 'left');
+  assert.deepEqual([closed.closed, closed.repeated, closed.balance_krw], [true, false, '5.000000']);
+  assert.notEqual((await json('account', 'show', String(id)))[0].closed_at, null);
+  await fails(/is closed/, 'key', 'create', '--account', String(id), '--name', 'k');
+  await fails(/is closed/, 'credit', 'grant', '--account', String(id), '--amount', '5');
+  await fails(/run naru account reopen first/, 'account', 'invite', '--account', String(id));
+  assert.equal((await json('account', 'close', String(id), '--reason', 'left'))[0].repeated, true);
+  assert.equal((await json('account', 'reopen', String(id), '--reason', 'back'))[0].closed, false);
+  await json('key', 'create', '--account', String(id), '--name', 'k');
+});
+
 test('a link to the console comes from the server, for the only operator or a named one', async () => {
   const [row] = await json('console');
   assert.deepEqual([row.operator, row.role], ['admin', 'admin']);

@@ -26,6 +26,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   keySuspended: [],
   insufficientCredits: [],
   keyLimitExceeded: [],
+  accountClosed: [],
   tooManyKeys: [100],
   tooManyRevokedKeys: [100],
   tooManyRequests: [],

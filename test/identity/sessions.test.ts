@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createKey, revokeKey } from '../../src/accounts/keys.ts';
 import { suspendAccount } from '../../src/accounts/suspension.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { browser, cli, type IdentityWorld, openWorld, password, sha256, tokenOf } from './world.ts';
 
@@ -178,6 +179,21 @@ test('the suspension of an account ends the sessions of its management keys, not
   assert.equal((await suspendAccount(world.database, suspension, world.clock.now())).kind, 'done');
   assert.equal(await world.identity.findSession(byKey), null);
   assert.notEqual(await world.identity.findSession(token), null);
+});
+
+// spec:operator/1.15
+test('a closed account has no valid session, and nobody signs in for it', async () => {
+  const { accountId, token, signIn } = await signedIn();
+  const operator = createOperatorService(world.database, {
+    clock: world.clock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
+  await operator.closeAccount({ accountId, closed: true, reason: 'left' });
+  assert.equal(await world.identity.findSession(token), null);
+  await assert.rejects(signIn(''), /closed/);
+  await operator.closeAccount({ accountId, closed: false, reason: 'back' });
+  assert.notEqual(await world.identity.findSession(await signIn('')), null);
 });
 
 test('a password change ends the other sessions of the owner', async () => {

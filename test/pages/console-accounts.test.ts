@@ -207,6 +207,44 @@ test('a suspended account is rejected with all keys, later ones included; liftin
   );
 });
 
+// spec:operator/1.15
+// pages:A2
+test('a closed account has no key, no new key, no credit and no new owner; its balance stays', async () => {
+  const one = await gateway.account();
+  const path = `/accounts/${one.accountId}`;
+  const before = await viewer.get(path);
+  const close = (by: PageBrowser, closed: boolean) =>
+    by.send('POST', `${path}/closure`, { body: { closed, reason: 'left' } });
+  assert.equal((await close(support, true)).status, 403);
+  const closed = (await close(admin, true)).json;
+  assert.deepEqual([closed.standing, closed.keys, closed.balance_micro], ['closed', 0, before.balance_micro]);
+  await becomes(one.key, 401);
+  const listed = await viewer.get(`/accounts?standing=closed&search=${one.accountId}`);
+  assert.ok(listed.items.some(({ id }: { id: number }) => id === one.accountId));
+  const grant = { kind: 'bonus', amount_micro: '1000000', reason: 'x' };
+  assert.equal((await admin.send('POST', `${path}/grants`, { body: grant })).status, 409);
+  assert.equal((await admin.send('POST', `${path}/invitations`, { body: {} })).status, 409);
+  const key = { kind: 'inference', name: 'k', limit: null, limitReset: 'never', expiresAtMs: null } as const;
+  await assert.rejects(gateway.operator.createKey({ accountId: one.accountId, ...key }), /closed account/);
+  const paidOut = { amount_micro: `-${before.balance_micro}`, reason: 'paid out' };
+  assert.equal((await admin.send('POST', `${path}/adjustments`, { body: paidOut })).json.balance_micro, '0');
+  const [act] = (await viewer.get(`/audit?act=account.close&account_id=${one.accountId}`)).items;
+  assert.deepEqual(act.after, { closed: true, balance_micro: before.balance_micro, keys_revoked: 1 });
+  assert.equal((await close(admin, false)).json.standing, 'suspended_no_credit');
+  assert.equal((await admin.send('POST', `${path}/grants`, { body: grant })).status, 200);
+  await gateway.operator.createKey({ accountId: one.accountId, ...key });
+  assert.equal((await call(one.key)).status, 401);
+  assert.deepEqual((await gateway.operator.verifyLedger()).differences, []);
+});
+
+test('an account is renamed, and the log names it by its id', async () => {
+  const one = await gateway.account();
+  const renamed = await support.send('PATCH', `/accounts/${one.accountId}`, { body: { name: '새 이름' } });
+  assert.equal(renamed.json.name, '새 이름');
+  const [act] = (await viewer.get(`/audit?act=account.rename&account_id=${one.accountId}`)).items;
+  assert.deepEqual([act.before, act.after], [null, null]);
+});
+
 // pages:A3
 test('a key is found by hash, label and name, suspended and lifted', async () => {
   const one = await gateway.account();

@@ -45,6 +45,8 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/slots/{name}/pin': { pinned: true },
   'POST /console/api/topups/{id}/reject': { reason: 'no transfer' },
   'POST /console/api/accounts/{account}/suspension': { suspended: true, reason: 'x' },
+  'POST /console/api/accounts/{account}/closure': { closed: true, reason: 'x' },
+  'PATCH /console/api/accounts/{account}': { name: 'x' },
   'POST /console/api/accounts/{account}/grants': { kind: 'bonus', amount_micro: '1', reason: 'x' },
   'POST /console/api/accounts/{account}/adjustments': { amount_micro: '-1', reason: 'x' },
   'POST /console/api/accounts/{account}/generations/{id}/refund': { reason: 'x' },

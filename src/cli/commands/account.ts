@@ -19,10 +19,11 @@ const columns = [
   'total_credits_krw',
   'total_usage_krw',
   'suspended_at',
+  'closed_at',
   'created_at',
 ];
 
-/** `naru account create|list|show|suspend|resume|invite|replace-person`. */
+/** `naru account create|list|show|rename|suspend|resume|close|reopen|invite|replace-person`. */
 export function addAccountCommands(program: Command, cli: CliContext): void {
   const account = program.command('account').description('manage accounts').helpCommand(false);
 
@@ -60,7 +61,19 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
       }),
     );
 
+  withCommonOptions(account.command('rename'))
+    .description('rename an account')
+    .argument('<id>', 'account id', accountId)
+    .requiredOption('--name <name>', 'new account name', name)
+    .action((id: number, flags: CommonOptions & { name: string }) =>
+      withOperatorService(cli, flags, async (operator, output) => {
+        if (!(await operator.renameAccount(id, flags.name))) throw noAccount(id);
+        await output.one(`account ${id} is ${flags.name}`, { account_id: id, name: flags.name });
+      }),
+    );
+
   addSuspensionCommands(account, cli);
+  addClosureCommands(account, cli);
 
   addOwnerCommands(account, cli);
 }
@@ -101,6 +114,8 @@ function ownerFault(fault: InviteFault | ReplaceFault, id: number, address: Emai
   switch (fault) {
     case 'no_such_account':
       return noAccount(id);
+    case 'account_closed':
+      return new OperatorError(`account ${id} is closed; run naru account reopen first`);
     case 'email_taken':
       return new OperatorError(`${address?.text} is the address of the owner of another account`);
     case 'account_has_owner':
@@ -135,6 +150,40 @@ function addSuspensionCommands(account: Command, cli: CliContext): void {
       );
 }
 
+function addClosureCommands(account: Command, cli: CliContext): void {
+  for (const [verb, description] of [
+    [
+      'close',
+      'close an account: its keys are revoked, its sessions end, nobody signs in for it, and no credit is granted to it; the balance stays in the ledger until naru credit adjust deducts what is paid out',
+    ],
+    ['reopen', 'open a closed account again; its keys stay revoked'],
+  ] as const)
+    withCommonOptions(account.command(verb))
+      .description(description)
+      .argument('<id>', 'account id', accountId)
+      .requiredOption('--reason <text>', 'reason, for the audit log', visibleText)
+      .action((id: number, flags: CommonOptions & { reason: string }) =>
+        withOperatorService(cli, flags, async (operator, output) => {
+          const closed = verb === 'close';
+          const outcome = await operator.closeAccount({ accountId: id, closed, reason: flags.reason });
+          const row = await operator.readAccount(id);
+          if (outcome.kind === 'not_found' || row === null) throw noAccount(id);
+          const repeated = outcome.kind === 'unchanged';
+          const { balance_krw } = rowOf(row);
+          const left = closed ? `; its balance of ${balance_krw} won stays in the ledger` : '';
+          await output.one(
+            `account ${id} is ${repeated ? 'already ' : ''}${closed ? 'closed' : 'open'}${left}`,
+            {
+              account_id: id,
+              closed,
+              repeated,
+              balance_krw,
+            },
+          );
+        }),
+      );
+}
+
 function rowOf(account: AccountRow): Row {
   return {
     account_id: account.accountId,
@@ -144,6 +193,7 @@ function rowOf(account: AccountRow): Row {
     total_credits_krw: krwToDecimal(krwOfMicro(account.credits)),
     total_usage_krw: krwToDecimal(krwOfMicro(account.usage)),
     suspended_at: account.suspendedAtMs === null ? null : isoOf(account.suspendedAtMs),
+    closed_at: account.closedAtMs === null ? null : isoOf(account.closedAtMs),
     created_at: isoOf(account.createdAtMs),
   };
 }

@@ -77,7 +77,14 @@ function addGrant(credit: Command, cli: CliContext): void {
         );
         if (!('entryId' in outcome)) {
           const used = `the idempotency key ${flags.idempotencyKey} was already used for another amount, kind, expiry or memo`;
-          throw new OperatorError(outcome.kind === 'conflict' ? used : `no account ${account}`);
+          const faults = {
+            conflict: used,
+            closed: `account ${account} is closed`,
+            no_account: `no account ${account}`,
+            // The command line has no limit.
+            above_limit: 'the amount is above the limit',
+          };
+          throw new OperatorError(faults[outcome.kind]);
         }
         if (isPast(flags.expiresAt))
           cli.err('naru: warning: --expires-at is in the past; the credit expires immediately\n');

@@ -143,7 +143,8 @@ async function create(
   flags: CreateFlags,
   output: { one(text: string, row: object): Promise<void> },
 ): Promise<void> {
-  await assertAccount(operator, flags.account);
+  const account = await assertAccount(operator, flags.account);
+  if (account.closedAtMs !== null) throw new OperatorError(`account ${flags.account} is closed`);
   const { hash, plaintext } = await operator.createKey({
     accountId: flags.account,
     kind: flags.kind,

@@ -87,6 +87,8 @@ function decided(outcome: TopupOutcome, id: number) {
       throw new OperatorError(
         `request ${id} is already ${outcome.request.state}${outcome.request.bankReference === null ? '' : `, with the bank reference ${outcome.request.bankReference}`}`,
       );
+    case 'closed':
+      throw new OperatorError('the account is closed; reject the request, or run naru account reopen');
     case 'reference_used':
       throw new OperatorError('this bank reference already confirmed another request');
     default:

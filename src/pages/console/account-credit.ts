@@ -52,6 +52,7 @@ function grantPage({ operations }: ConsoleContext) {
         memo: body.reason,
       });
       if (outcome.kind === 'above_limit') throw aboveLimit(outcome);
+      if (outcome.kind === 'closed') throw new PageRefusal('conflict', pageMessages.accountClosed);
       if (!('entryId' in outcome)) throw outcome.kind === 'conflict' ? otherAct() : noSuchAccount();
       return {
         entry_id: outcome.entryId,

@@ -62,6 +62,44 @@ export function consoleAccountPages(parts: ConsoleContext) {
         return one(parts, accountId);
       },
     }),
+    ...accountChangePages(parts),
+  ];
+}
+
+function accountChangePages(parts: ConsoleAccountParts) {
+  const { operations } = parts;
+  return [
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/accounts/{account}/closure',
+      credential: 'session',
+      role: 'admin',
+      summary:
+        'Close an account: its keys are revoked, and nobody signs in for it; or reopen it. The balance does not change',
+      body: z.object({ closed: z.boolean(), reason: line(500) }),
+      response: consoleAccountShape,
+      handle: async ({ session, params, body }) => {
+        const accountId = accountIdOf(params.account);
+        const outcome = await operations.as(actorOf(session)).closeAccount({ accountId, ...body });
+        if (outcome.kind === 'not_found') throw noSuchAccount();
+        return one(parts, accountId);
+      },
+    }),
+    pageRoute({
+      method: 'PATCH',
+      path: '/console/api/accounts/{account}',
+      credential: 'session',
+      role: 'support',
+      summary: 'Rename an account',
+      body: z.object({ name: line(200) }),
+      response: consoleAccountShape,
+      handle: async ({ session, params, body }) => {
+        const accountId = accountIdOf(params.account);
+        if (!(await operations.as(actorOf(session)).renameAccount(accountId, body.name)))
+          throw noSuchAccount();
+        return one(parts, accountId);
+      },
+    }),
   ];
 }
 

@@ -219,6 +219,8 @@ function ownerRefusal(why: InviteFault | ReplaceFault): Error {
   switch (why) {
     case 'no_such_account':
       return noSuchAccount();
+    case 'account_closed':
+      return new PageRefusal('conflict', pageMessages.accountClosed);
     case 'email_taken':
       return new PageRefusal('conflict', pageMessages.emailOfAnotherAccount);
     case 'account_has_owner':

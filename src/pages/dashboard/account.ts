@@ -46,7 +46,7 @@ export function accountPages({ reads, accounts, clock, debtFloor }: DashboardCon
           email: row.email,
           created_at: isoOf(row.createdAtMs),
           standing: standingOfAccount({
-            suspendedAtMs: row.suspendedAtMs,
+            ...row,
             credits: account.totalCredits,
             usage: account.totalUsage,
           }),

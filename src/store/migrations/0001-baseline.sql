@@ -9,7 +9,9 @@ CREATE TABLE account (
   created_at     timestamptz NOT NULL,
   -- An operator suspends an account: all its keys are rejected as suspended, those that its owners create later included.
   suspended_at   timestamptz,
-  suspend_reason text
+  suspend_reason text,
+  -- A closed account has no usable key, nobody signs in for it, and no credit is granted to it. Its balance and its ledger stay.
+  closed_at      timestamptz
 );
 
 -- One row per account, the only hot row of a settlement: fillfactor leaves room for updates on the same page.

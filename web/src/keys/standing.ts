@@ -4,6 +4,7 @@ export const standingTones = {
   switched_off: 'neutral',
   suspended_no_credit: 'warn',
   suspended_by_admin: 'bad',
+  closed: 'neutral',
   expired: 'neutral',
   revoked: 'neutral',
 } as const;

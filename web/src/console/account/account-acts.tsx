@@ -4,11 +4,18 @@ import { Link } from '../../app/link.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { AdjustCredit } from './adjust-credit.tsx';
+import { CloseAccount, RenameAccount } from './change-account.tsx';
 import type { Account } from './data.ts';
 import { GrantCredit } from './grant-credit.tsx';
 import { SuspendAccount } from './suspend-account.tsx';
 
-const forms = { grant: GrantCredit, adjust: AdjustCredit, suspension: SuspendAccount } as const;
+const forms = {
+  grant: GrantCredit,
+  adjust: AdjustCredit,
+  suspension: SuspendAccount,
+  rename: RenameAccount,
+  closure: CloseAccount,
+} as const;
 
 /** The acts on an account, each with the role that it needs. */
 export function AccountActs({ account }: { account: Account }) {
@@ -24,6 +31,12 @@ export function AccountActs({ account }: { account: Account }) {
       >
         {t('topUps')}
       </Link>
+      <ActionButton needs="support" onClick={() => setOpen('rename')}>
+        {t('rename')}
+      </ActionButton>
+      <ActionButton needs="admin" onClick={() => setOpen('closure')}>
+        {t(account.closed_at === null ? 'close' : 'reopen')}
+      </ActionButton>
       <ActionButton needs="support" onClick={() => setOpen('suspension')}>
         {t(account.suspended_at === null ? 'suspend' : 'resume')}
       </ActionButton>

@@ -30,6 +30,7 @@ const refreshMs = 10_000;
 /** A2: one account: its money, the owner's pages read-only, and the acts of operators. */
 export function Page() {
   const { t } = useTranslation('account');
+  const format = useFormat();
   const { id = '' } = useParams({ strict: false }) as { id?: string };
   const account = useQuery({
     ...readQuery('GET /console/api/accounts/{account}', { params: { account: id } }),
@@ -57,6 +58,9 @@ export function Page() {
         )
       ) : (
         <>
+          {row.closed_at === null ? null : (
+            <Banner tone="bad">{t('closed', { at: format.time(row.closed_at, 'date') })}</Banner>
+          )}
           {row.suspended_at === null ? null : (
             <Banner tone="bad">{t('suspended', { reason: row.suspend_reason ?? t('common:none') })}</Banner>
           )}

@@ -16,7 +16,7 @@ import type { Column } from '../../ui/table/column.ts';
 
 type Account = ItemOf<'GET /console/api/accounts'>;
 
-const standings = ['', 'active', 'suspended_no_credit', 'suspended_by_admin'] as const;
+const standings = ['', 'active', 'suspended_no_credit', 'suspended_by_admin', 'closed'] as const;
 const schema: SearchSchema<{ search: string; standing: (typeof standings)[number] }> = {
   search: text(),
   standing: oneOf(standings, ''),
