@@ -158,6 +158,18 @@ export function suspendKey(database: Transactions, change: Suspension, endsCalls
   return changeKey(database, change.hash, suspend, endsCalls);
 }
 
+/** Changes the limit of a key for the operator; false when there is no such key. */
+export function limitKey(
+  database: Transactions,
+  hash: KeyHash,
+  limit: Pick<KeyChange, 'limitMicro' | 'limitReset'>,
+  atMs: number,
+): Promise<boolean> {
+  const change = async (sql: Sql, { accountId }: KeyPlace) =>
+    (await updateOwnKey(sql, accountId, hash, limit, atMs)) !== null;
+  return changeKey(database, hash, change, false);
+}
+
 /**
  * Revokes a key permanently; true also when it was revoked before. False when there is no such key.
  * `endsCalls`: its calls in flight end too, on every node.

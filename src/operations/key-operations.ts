@@ -2,7 +2,9 @@ import { findAccount } from '../accounts/accounts-sql.ts';
 import type { KeyHash } from '../accounts/api-key.ts';
 import {
   createKey,
+  type KeyChange,
   type KeyRow,
+  limitKey,
   type NewKey,
   readKey,
   readKeys,
@@ -11,6 +13,7 @@ import {
   type Suspension,
   suspendKey,
 } from '../accounts/keys.ts';
+import { findKeyByHash } from '../accounts/keys-sql.ts';
 import { isDisabled, type KeyStanding, standingOf } from '../accounts/rules.ts';
 import type { Spend } from '../accounts/spend.ts';
 import type { Database } from '../store/database.ts';
@@ -19,7 +22,7 @@ import { type KeyState, keyStateOf } from './audit-sql.ts';
 import { audited } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
 
-/** Creates, suspends, revokes and reads keys of any account. */
+/** Creates, limits, suspends, revokes and reads keys of any account. */
 export function keyOperations(context: OperationsContext) {
   const { database, clock, keyPrefix, maxKeysPerAccount: maxPerAccount } = context;
   return {
@@ -55,6 +58,10 @@ export function keyOperations(context: OperationsContext) {
         endsCalls,
       ),
 
+    /** Changes the stated members of a key's limit; false when there is no such key. */
+    limitKey: (hash: KeyHash, limit: KeyLimit, reason: string | null): Promise<boolean> =>
+      limitKey(auditedLimit(context, hash, reason), hash, limit, clock.now()),
+
     revokeKey: (hash: KeyHash, reason: string | null = null, endsCalls = false): Promise<boolean> =>
       revokeKey(
         auditedKey(context, hash, (state) => ({
@@ -88,6 +95,26 @@ async function readStandings(
   if (account === null) return null;
   const balance = account.credits - account.usage;
   return (key) => ({ standing: standingOf(key, balance, nowMs), isDisabled: isDisabled(key, balance <= 0n) });
+}
+
+type KeyLimit = Pick<KeyChange, 'limitMicro' | 'limitReset'>;
+
+function auditedLimit(context: OperationsContext, hash: KeyHash, reason: string | null) {
+  return audited<boolean, KeyRow | null>(
+    context,
+    async (isDone, before, sql) => {
+      const after = await findKeyByHash(sql, hash);
+      if (!isDone || before === null || after === null) return null;
+      const { accountId } = before;
+      const states = { before: limitOf(before), after: limitOf(after) };
+      return { act: 'key.limit', accountId, subject: hash, reason, ...states };
+    },
+    (sql) => findKeyByHash(sql, hash),
+  );
+}
+
+function limitOf({ limitMicro, limitReset }: KeyRow): object {
+  return { limit_micro: limitMicro, limit_reset: limitReset };
 }
 
 function auditedKey(

@@ -92,7 +92,7 @@ test('an owner is replaced by a command, which needs an address and a reason', a
   assert.deepEqual([row.account_id, row.purpose], [id, 'reset']);
 });
 
-test('an account is renamed, closed and opened again by commands', async () => {
+test('an account is renamed, closed and opened again, and its key limited, by commands', async () => {
   const { account_id: id } = (await json('account', 'create', '--name', 'leaves'))[0];
   await json('credit', 'grant', '--account', String(id), '--amount', '5');
   assert.equal((await json('account', 'rename', String(id), '--name', 'left'))[0].name, 'left');
@@ -104,7 +104,11 @@ test('an account is renamed, closed and opened again by commands', async () => {
   await fails(/run naru account reopen first/, 'account', 'invite', '--account', String(id));
   assert.equal((await json('account', 'close', String(id), '--reason', 'left'))[0].repeated, true);
   assert.equal((await json('account', 'reopen', String(id), '--reason', 'back'))[0].closed, false);
-  await json('key', 'create', '--account', String(id), '--name', 'k');
+  const [key] = await json('key', 'create', '--account', String(id), '--name', 'k');
+  await fails(/state --limit, --limit-reset or both/, 'key', 'limit', key.hash);
+  const [limited] = await json('key', 'limit', key.hash, '--limit', '7.5', '--limit-reset', 'daily');
+  assert.deepEqual([limited.limit_krw, limited.limit_reset], ['7.500000', 'daily']);
+  assert.equal((await json('key', 'limit', key.hash, '--limit', 'none'))[0].limit_krw, null);
 });
 
 test('a link to the console comes from the server, for the only operator or a named one', async () => {

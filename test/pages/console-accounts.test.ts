@@ -245,6 +245,23 @@ test('an account is renamed, and the log names it by its id', async () => {
   assert.deepEqual([act.before, act.after], [null, null]);
 });
 
+// spec:operator/1.16
+// pages:A3
+test('an operator changes the limit of a key, which applies within a second', async () => {
+  const one = await gateway.account();
+  const limit = (by: PageBrowser, body: object) =>
+    by.send('PATCH', `/keys/${one.hash}`, { body: { ...body, reason: 'asked' } });
+  assert.equal((await limit(viewer, { limit_micro: '0' })).status, 403);
+  const lowered = (await limit(support, { limit_micro: '0', limit_reset: 'daily' })).json;
+  assert.deepEqual([lowered.limit_micro, lowered.limit_reset], ['0', 'daily']);
+  await becomes(one.key, 402);
+  assert.equal((await limit(support, { limit_micro: null })).json.limit_reset, 'daily');
+  await becomes(one.key, 200);
+  const [act] = (await viewer.get(`/audit?act=key.limit&account_id=${one.accountId}`)).items;
+  assert.deepEqual(act.before, { limit_micro: '0', limit_reset: 'daily' });
+  assert.deepEqual(act.after, { limit_micro: null, limit_reset: 'daily' });
+});
+
 // pages:A3
 test('a key is found by hash, label and name, suspended and lifted', async () => {
   const one = await gateway.account();

@@ -51,6 +51,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/accounts/{account}/adjustments': { amount_micro: '-1', reason: 'x' },
   'POST /console/api/accounts/{account}/generations/{id}/refund': { reason: 'x' },
   'POST /console/api/accounts/{id}/owner/replacement': { email: 'a@b.example', reason: 'x' },
+  'PATCH /console/api/keys/{hash}': { reason: 'x' },
   'POST /console/api/keys/{hash}/suspension': { suspended: true, reason: 'x' },
   'POST /console/api/prices/publish': { digest: 'x' },
   'POST /console/api/announcements': { level: 'info', text: { ko: '가', en: 'a' } },

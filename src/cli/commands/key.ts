@@ -28,6 +28,13 @@ interface CreateFlags extends CommonOptions {
   readonly expiresAt?: number;
 }
 
+interface ChangeFlags {
+  readonly reason?: string;
+  readonly now?: boolean;
+  readonly limit?: Krw | 'none';
+  readonly limitReset?: LimitReset;
+}
+
 const columns = [
   'hash',
   'label',
@@ -41,7 +48,7 @@ const columns = [
   'created_at',
 ];
 
-/** `naru key create|list|show|suspend|unsuspend|revoke`. */
+/** `naru key create|list|show|limit|suspend|unsuspend|revoke`. */
 export function addKeyCommands(program: Command, cli: CliContext): void {
   const key = program.command('key').description('manage API keys').helpCommand(false);
   addCreate(key, cli);
@@ -108,17 +115,17 @@ function addChanges(key: Command, cli: CliContext): void {
     act: (
       operator: OperatorService,
       hash: KeyHash,
-      flags: { readonly reason: string | null; readonly now: boolean },
+      flags: Omit<ChangeFlags, 'reason'> & { readonly reason: string | null; readonly now: boolean },
     ) => Promise<boolean>,
   ): Command =>
     withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'key hash', keyHash)
       .option('--reason <text>', 'reason, for the audit log', visibleText)
-      .action((hash: KeyHash, flags: CommonOptions & { reason?: string; now?: boolean }) =>
+      .action((hash: KeyHash, flags: CommonOptions & ChangeFlags) =>
         withOperatorService(cli, flags, async (operator, output) => {
           const { reason = null, now = false } = flags;
-          if (!(await act(operator, hash, { reason, now }))) throw noKey(hash);
+          if (!(await act(operator, hash, { ...flags, reason, now }))) throw noKey(hash);
           const row = await rowOf(operator, await found(operator, hash));
           await output.one(`${row['label']} is ${row['state']}`, row);
         }),
@@ -133,6 +140,23 @@ function addChanges(key: Command, cli: CliContext): void {
   change('unsuspend', 'end a suspension', (operator, hash, { reason }) =>
     operator.suspendKey({ hash, suspended: false, reason }),
   );
+  change(
+    'limit',
+    'change the spend limit of a key; running servers apply it within a second',
+    (operator, hash, { limit, limitReset, reason }) => {
+      if (limit === undefined && limitReset === undefined)
+        throw new OperatorError('state --limit, --limit-reset or both');
+      const stated = {
+        ...(limit === undefined ? {} : { limitMicro: limit === 'none' ? null : limit }),
+        ...(limitReset === undefined ? {} : { limitReset }),
+      };
+      return operator.limitKey(hash, stated, reason);
+    },
+  )
+    .option('--limit <won>', 'spend limit in won per period, or none', (text) =>
+      text === 'none' ? text : limitKrw(text),
+    )
+    .addOption(new Option('--limit-reset <period>', 'spend reset period').choices(limitResets));
   change('revoke', 'revoke a key permanently', (operator, hash, { reason, now: endsCalls }) =>
     operator.revokeKey(hash, reason, endsCalls),
   ).option(...now);

@@ -7,13 +7,13 @@ import { type KeyState, keyRules } from '../../accounts/rules.ts';
 import { noSpend, spendOf } from '../../accounts/spend.ts';
 import { errorTypeOf, statusOf } from '../../errors/catalogue.ts';
 import { krwOfMicro } from '../../money/krw.ts';
-import { seoulDayAt } from '../../time/period.ts';
+import { limitResets, seoulDayAt } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageOfRows } from '../cursor.ts';
 import { keyHashOf, noSuchKey, pageKey, pageKeyShape, readKeyUse } from '../dashboard/key-shape.ts';
 import { pageRoute } from '../page-route.ts';
-import { pageOf } from '../shapes.ts';
+import { microText, pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
 import { actorOf } from './operators.ts';
 
@@ -39,7 +39,7 @@ const foundShape = pageKeyShape.extend({
     ),
 });
 
-/** Keys of all accounts: find, suspend, lift, and why one is refused (A3). */
+/** Keys of all accounts: find, limit, suspend, lift, and why one is refused (A3). */
 export function consoleKeyPages(parts: ConsoleContext) {
   return [
     pageRoute({
@@ -90,7 +90,33 @@ export function consoleKeyPages(parts: ConsoleContext) {
         return one(parts, hash);
       },
     }),
+    limitPage(parts),
   ];
+}
+
+function limitPage(parts: ConsoleContext) {
+  return pageRoute({
+    method: 'PATCH',
+    path: '/console/api/keys/{hash}',
+    credential: 'session',
+    role: 'support',
+    summary: 'Change the limit of a key',
+    body: z.object({
+      limit_micro: microText.nullable().optional(),
+      limit_reset: z.enum(limitResets).optional(),
+      reason: line(500),
+    }),
+    response: foundShape,
+    handle: async ({ session, params, body: { limit_micro, limit_reset, reason } }) => {
+      const hash = keyHashOf(params.hash);
+      const limit = {
+        ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
+        ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
+      };
+      if (!(await parts.operations.as(actorOf(session)).limitKey(hash, limit, reason))) throw noSuchKey();
+      return one(parts, hash);
+    },
+  });
 }
 
 /** Everything that refuses its calls. */

@@ -15,6 +15,7 @@ import { LimitMeter, Money, Properties, Time } from '../../ui/figures.tsx';
 import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { AccountLink } from '../account-link.tsx';
 import type { ConsoleKey } from '../key-list/data.ts';
+import { KeyLimit } from '../key-list/key-limit.tsx';
 import { KeySuspension } from '../key-list/key-suspension.tsx';
 import { RecentRefusals } from './recent-refusals.tsx';
 import { WhyRefused } from './why-refused.tsx';
@@ -24,7 +25,8 @@ export function Page() {
   const { t } = useTranslation('console-keys');
   const { hash = '' } = useParams({ strict: false }) as { hash?: string };
   const key = useQuery(readQuery('GET /console/api/keys/{hash}', { params: { hash } }));
-  const [isChanging, setIsChanging] = useState(false);
+  const [open, setOpen] = useState<'limit' | 'suspension' | null>(null);
+  const close = () => setOpen(null);
   const row = key.data;
   const isUnknown = key.error instanceof ApiError && key.error.status === 404;
   return (
@@ -42,9 +44,16 @@ export function Page() {
       }
       actions={
         row === undefined || row.standing === 'revoked' ? null : (
-          <ActionButton needs="support" onClick={() => setIsChanging(true)}>
-            {t(row.suspended_itself ? 'lift' : 'suspend')}
-          </ActionButton>
+          <>
+            {row.kind === 'inference' ? (
+              <ActionButton needs="support" onClick={() => setOpen('limit')}>
+                {t('changeLimit')}
+              </ActionButton>
+            ) : null}
+            <ActionButton needs="support" onClick={() => setOpen('suspension')}>
+              {t(row.suspended_itself ? 'lift' : 'suspend')}
+            </ActionButton>
+          </>
         )
       }
     >
@@ -65,9 +74,8 @@ export function Page() {
           <RecentRefusals row={row} />
         </>
       )}
-      {isChanging && row !== undefined ? (
-        <KeySuspension row={row} onClose={() => setIsChanging(false)} />
-      ) : null}
+      {open === 'suspension' && row !== undefined ? <KeySuspension row={row} onClose={close} /> : null}
+      {open === 'limit' && row !== undefined ? <KeyLimit row={row} onClose={close} /> : null}
     </Frame>
   );
 }
