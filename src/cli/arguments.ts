@@ -8,6 +8,7 @@ import { parseInstant, systemClock } from '../time/clock.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
 import { type GenerationUuid, parseGenerationId } from '../wire/ids/generation-id.ts';
 import { isStorableName, showsSomething, storableName } from '../wire/ids/name.ts';
+import { generationOfRequest } from '../wire/ids/request-id.ts';
 
 /** Won above zero, at most six decimals. */
 export function positiveKrw(text: string): Krw {
@@ -29,6 +30,11 @@ export function generationUuid(text: string): GenerationUuid {
   if (uuid === null)
     throw new InvalidArgumentError('must be a generation id such as gen-1795256637-6lyTdB8kBGAxXmx.');
   return uuid;
+}
+
+/** The identity of a generation by its id, or by that of its request, `req_…`. */
+export function requestUuid(text: string): GenerationUuid {
+  return generationOfRequest(text) ?? generationUuid(text);
 }
 
 /** A spend limit as the API takes it: won from 0 to 10^15, rounded half up (spec:money/1.5,7.3). */

@@ -148,6 +148,11 @@ export function costLines(price: Price, units: BilledUnits): readonly CostLine[]
     .filter(({ item, units: count, rate }) => count !== 0 && !(item === 'request' && rate === 0n));
 }
 
+/** The exact amount of a line in pico-won. */
+export function amountOf({ units, rate }: CostLine): bigint {
+  return BigInt(units) * rate;
+}
+
 function exactCostOf(price: Price, units: BilledUnits): bigint {
   let sum = 0n;
   for (const [, { units: unitsOf, rate }] of eachClass) sum += times(unitsOf(units), rate(price));

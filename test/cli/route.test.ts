@@ -59,6 +59,7 @@ async function send(): Promise<Response> {
   });
 }
 
+// spec:operator/1.17
 test('the explanation uses the health of the running server', async () => {
   one.always(reply.tooMany('300'));
   two.always(reply.chat('two'));
@@ -99,6 +100,12 @@ test('the explanation uses the health of the running server', async () => {
     await shown(id),
     /attempts\n {2}1\. up1\/x \(a\/b\): refused, 429.*\n {2}2\. up2\/x \(a\/b\): responded, 200, \d+ ms; parameters: top_k renamed to k, seed dropped\n/,
   );
+  const costOf = (text: string) => text.slice(text.indexOf('\ncost\n'));
+  assert.match(
+    costOf(await shown(id)),
+    /^\ncost\n {2}prompt: (\d+) × 1 = \1 won\n {2}completion: \d+ × \d+ = \d+ won\n {2}sum (\d+) won; billed \2\.000000 won\n/,
+  );
+  assert.equal(await shown(response.headers.get('x-service-request-id') ?? ''), await shown(id));
   assert.match(await shown(second), /order\n {2}by file: up2\/x, up1\/x\n {2}demoted: up1\/x: cooling down/);
 });
 

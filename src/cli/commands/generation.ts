@@ -1,11 +1,14 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import { rateOfPico, rateToDecimal } from '../../money/price.ts';
+import type { costCalculation } from '../../operations/cost-calculation.ts';
 import { isoDay, seoulDayAt } from '../../time/period.ts';
 import type { GenerationUuid } from '../../wire/ids/generation-id.ts';
-import { generationUuid, seoulMonth } from '../arguments.ts';
+import { requestUuid, seoulMonth } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+import type { Row } from '../output.ts';
 
 /** The route in a generation record. */
 interface Shown {
@@ -27,6 +30,8 @@ interface Shown {
     readonly held_back: readonly { readonly endpoint_id: string; readonly reason: string }[];
     readonly dropped: readonly { readonly endpoint_id: string; readonly reason: string }[];
   } | null;
+  readonly price: ReturnType<typeof costCalculation> | null;
+  readonly refunded_krw: string;
 }
 
 const shown = [
@@ -49,16 +54,18 @@ const shown = [
   'session_id',
 ];
 
-/** `naru generation show`: one record with its attempts and the reason for their order. */
+/** `naru generation show`: one record with its attempts, their order and the calculation of its cost. */
 export function addGenerationShow(generation: Command, cli: CliContext): void {
   withCommonOptions(generation.command('show'))
-    .description('show one record with its attempts and the reason for their order')
-    .argument('<id>', 'gen-…', generationUuid)
+    .description(
+      'show one record with its attempts, the reason for their order and the calculation of its cost',
+    )
+    .argument('<id>', 'gen-… or req_…', requestUuid)
     .action((uuid: GenerationUuid, flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const record = await operator.readGeneration(uuid);
-        if (record === null) throw new OperatorError('no such generation');
-        await output.one(textOf(record as Shown & Readonly<Record<string, unknown>>), record);
+        if (record === null) throw new OperatorError('no such generation or request');
+        await output.one(textOf(record as Shown & Row), record);
       }),
     );
 }
@@ -97,7 +104,7 @@ function monthOf(epochMs: number): string {
   return isoDay(seoulDayAt(epochMs)).slice(0, 7);
 }
 
-function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
+function textOf(record: Shown & Row): string {
   const { provider_responses: attempts, routing } = record;
   const facts = shown
     .filter((name) => record[name] !== null && record[name] !== undefined)
@@ -118,7 +125,23 @@ function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
             ({ endpoint_id, reason }) => `  rejected: ${endpoint_id}: ${message(reason)}`,
           ),
         ];
-  return [...facts, 'attempts', ...(tried.length === 0 ? ['  none'] : tried), 'order', ...why].join('\n');
+  const lines = [...facts, 'attempts', ...(tried.length === 0 ? ['  none'] : tried), 'order', ...why];
+  return [...lines, 'cost', ...costText(record)].join('\n');
+}
+
+/** The lines whose exact sum is rounded once. */
+function costText({ price, refunded_krw: refunded, ...record }: Shown & Row): readonly string[] {
+  if (price === null) return ['  no price: nothing was billed'];
+  const won = (pico: string): string => rateToDecimal(rateOfPico(BigInt(pico)));
+  const tier = price.tier === null ? '' : `, tier ${price.tier}`;
+  return [
+    ...price.lines.map(
+      ({ item, units, rate_pico, amount_pico }) =>
+        `  ${item}: ${units} × ${won(rate_pico)} = ${won(amount_pico)} won`,
+    ),
+    `  sum ${won(price.sum_pico)} won${price.is_free ? ', not billed' : ''}; billed ${record['cost_krw']} won`,
+    `  price version ${price.version}${tier}, published at ${price.published_at}; refunded ${refunded} won`,
+  ];
 }
 
 function changesText(changes: Shown['provider_responses'][number]['parameter_changes']): string {

@@ -5,7 +5,8 @@ import { type AttemptPhases, phasesOf } from '../../generations/attempt-phases.t
 import type { GenerationDetail } from '../../generations/generation.ts';
 import { generationBody } from '../../generations/generation.ts';
 import { type GenerationListing, outcomeOf } from '../../generations/search-sql.ts';
-import { type CostLine, costLines, priceIn, usageClasses } from '../../money/price.ts';
+import { usageClasses } from '../../money/price.ts';
+import { costCalculation } from '../../operations/cost-calculation.ts';
 import type { GenerationRow } from '../../store/generation-row.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
@@ -172,7 +173,7 @@ export function detailBody(
     admission_wait_ms: detail.admission_wait_ms ?? null,
     attempts: attemptsBody(detail),
     skipped: skippedBody(detail),
-    price: price === null ? null : priceBody(row, detail, price),
+    price: price === null ? null : costCalculation(row, price),
     refunded_micro: String(refunded),
     record: generationBody(row) as z.input<typeof generationShape>,
   };
@@ -221,36 +222,4 @@ function skippedBody({ route, requested_models: models = [] }: GenerationDetail)
     reason,
   });
   return { ordered_by: route.by, held_back: route.held.map(named), dropped: route.dropped.map(named) };
-}
-
-function priceBody(
-  row: GenerationRow,
-  detail: GenerationDetail,
-  { id, candidate, price, publishedAtMs }: PriceVersion,
-) {
-  const tier = detail.billed_tier;
-  const lines = costLines(priceIn(price, tier), {
-    promptTokens: row.promptTokens,
-    completionTokens: row.completionTokens,
-    cacheReadTokens: detail.cache_read_tokens ?? 0,
-    cacheWriteTokens: detail.cache_write_tokens ?? 0,
-    cacheWrite1hTokens: detail.cache_write_1h_tokens ?? 0,
-  });
-  const amountOf = ({ units, rate }: CostLine): bigint => BigInt(units) * rate;
-  const sum = lines.reduce((total, line) => total + amountOf(line), 0n);
-  return {
-    version: id,
-    candidate,
-    tier: tier ?? null,
-    unpriced_tier: tier === null ? (detail.service_tier ?? null) : null,
-    published_at: isoOf(publishedAtMs),
-    lines: lines.map((line) => ({
-      item: line.item,
-      units: line.units,
-      rate_pico: String(line.rate),
-      amount_pico: String(amountOf(line)),
-    })),
-    sum_pico: String(sum),
-    is_free: row.cost === 0n && sum > 0n,
-  };
 }
