@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster';
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, hostname, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ProcessContext } from './app/process-context.ts';
@@ -12,11 +12,21 @@ import { systemClock } from './time/clock.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
 
+/** A container may run as a user that its system does not know. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
+}
+
 /** The process: environment, streams, signals, exit code. No other file reads these of `process`. */
 const proc: ProcessContext = {
   env: process.env,
   pid: process.pid,
   uid: process.getuid?.() ?? -1,
+  user: `${userName()}@${hostname()}`,
   isWatched: process.stderr.isTTY === true,
   nodePath: process.execPath,
   version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,

@@ -15,6 +15,7 @@ export async function openConsoleLink(
   proc: ProcessContext,
 ): Promise<ConsoleLinkRow> {
   const { dataDir } = settingsOf(paths, proc);
-  const path = name === null ? '/console' : `/console?name=${encodeURIComponent(name)}`;
+  const query = new URLSearchParams({ by: proc.user, ...(name !== null && { name }) });
+  const path = `/console?${query}`;
   return (await callServer(dataDir, { method: 'POST', path, limitMs: responseTimeoutMs })) as ConsoleLinkRow;
 }

@@ -106,6 +106,7 @@ async function move({ dataDir, config, to, proc }: Move): Promise<UpgradeDone> {
       withoutNodes: false,
       settledHomes,
       key,
+      by: proc.user,
     });
   });
   const opened = await checkBackup(folderFiles(backup), key);

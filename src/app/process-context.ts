@@ -6,6 +6,8 @@ export interface ProcessContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly uid: number;
+  /** The system user and the host, `user@host`, for the audit log. */
+  readonly user: string;
   /** Whether stderr is a terminal. */
   readonly isWatched: boolean;
   /** The Node executable; the demo engine runs on it too. */

@@ -24,14 +24,15 @@ export function withCommonOptions(command: Command): Command {
       'directory of the embedded database, the journal and the slot logs (default: .naru)',
       visibleText,
     )
-    .option('--json', 'print one JSON object per line and nothing else');
+    .option('--json', 'print one JSON object per line and nothing else')
+    .option('--as <name>', 'your name for the audit log (default: system user and host)', visibleText);
 }
 
 /** The options of a command in the order of its help: its own first, then the common ones. */
 export function ownOptionsFirst(this: Help, command: Command): Option[] {
   const options = Help.prototype.visibleOptions.call(this, command);
   const isCommon = ({ long }: Option): boolean =>
-    ['--config', '--data-dir', '--json', '--help'].includes(long ?? '');
+    ['--config', '--data-dir', '--json', '--as', '--help'].includes(long ?? '');
   return [...options.filter((option) => !isCommon(option)), ...options.filter(isCommon)];
 }
 
@@ -75,7 +76,8 @@ export async function withOperatorService(
 ): Promise<void> {
   const service = await cli.openOperatorService(cliPaths(options));
   try {
-    await work(service, new Output(cli, options.json === true));
+    const actor = { kind: 'cli', name: cli.user } as const;
+    await work(service.as(actor), new Output(cli, options.json === true));
   } finally {
     await service.close();
   }

@@ -36,8 +36,10 @@ All commands work while the server runs and accept --json (one JSON object per l
 Exit codes: 0 success, 1 failure, 2 usage error.`;
 
 /** Runs one command line and returns the exit code: 0 success, 1 failure, 2 usage error. */
-export async function runCli(cli: CliContext, args: readonly string[]): Promise<number> {
+export async function runCli(proc: CliContext, args: readonly string[]): Promise<number> {
   const state = { exitCode: 0 };
+  // The audit log names whom `--as` states.
+  const cli: Omit<CliContext, 'user'> & { user: string } = { ...proc };
   const program = new StrictCommand('naru')
     .description('An inference gateway that bills exactly, in Korean won.')
     .version(cli.version, '-V, --version', 'print the version')
@@ -46,6 +48,10 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
     .configureHelp({ visibleOptions: ownOptionsFirst })
     .addHelpText('after', examples)
     .exitOverride()
+    .hook('preAction', (_program, command) => {
+      const { as } = command.opts<{ as?: string }>();
+      if (as !== undefined) cli.user = as;
+    })
     .configureOutput({ writeOut: (text) => void cli.out(text), writeErr: (text) => cli.err(text) })
     .showHelpAfterError('(see --help)');
   addServerCommands(program, cli, state);

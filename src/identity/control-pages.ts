@@ -12,24 +12,23 @@ export interface ConsoleLinkRow {
   readonly expires_at: string;
 }
 
-/** A person who may open the control socket owns the data directory. */
-const socketUser: Actor = { kind: 'cli', name: 'naru console' };
-
-/** Handles `GET /origins` and `POST /console?name=…` of the control socket. */
+/** Handles `GET /origins` and `POST /console?by=…&name=…` of the control socket. */
 export function controlPages(identity: Identity, origins: () => PageOrigins): ControlHandler {
   return async (method, path, query): Promise<ControlResponse> => {
     if (path.length > 1) return refused(404, 'no such path');
     if (path[0] === 'origins') return { status: 200, body: origins() };
     if (method !== 'POST') return refused(405, 'use POST');
     const name = query.get('name');
+    // A person who may open the control socket owns the data directory, and says who it is.
+    const actor: Actor = { kind: 'cli', name: query.get('by') ?? 'naru console' };
     const operator =
-      name === null ? await identity.operators.only(socketUser) : await identity.operators.find(name);
+      name === null ? await identity.operators.only(actor) : await identity.operators.find(name);
     if (operator === 'several') {
       const names = (await identity.operators.list()).map((one) => one.name).join(', ');
       return refused(409, `there are several operators: pass --name with one of ${names}`);
     }
     if (operator === null) return refused(404, `no operator ${name}; run naru operator list`);
-    const link = await identity.links.openConsole(operator, socketUser);
+    const link = await identity.links.openConsole(operator, actor);
     const row: ConsoleLinkRow = {
       operator: operator.name,
       role: operator.role,

@@ -138,7 +138,8 @@ test('operators are listed, changed and removed, and the last admin stays', asyn
   );
 });
 
-test('every act of a command is in the audit log, the first start included', async () => {
+// spec:operator/1.18
+test('every act of a command is in the audit log with its person, the first start included', async () => {
   await json('credit', 'grant', '--account', '1', '--amount', '5', '--memo', 'for the log');
   const [created] = await json('key', 'create', '--account', '1', '--name', 'k');
   await json('key', 'suspend', created.hash, '--reason', 'abuse');
@@ -158,6 +159,11 @@ test('every act of a command is in the audit log, the first start included', asy
   assert.equal(named('key.unsuspend').reason, 'solved');
   assert.equal(named('key.revoke').reason, 'leaked');
   assert.ok(acts.every(({ role }) => role === 'cli'));
+  assert.equal(named('key.revoke').who, 'tests@host');
+  await json('key', 'suspend', created.hash, '--as', '김 지원');
+  assert.equal((await json('audit', '--account', '1'))[0].who, '김 지원');
+  await json('console', '--name', 'admin', '--as', '이 담당');
+  assert.equal((await json('audit', '--act', 'operator.link'))[0].who, '이 담당');
   assert.ok(acts.some(({ act, who }) => act === 'account.link' && who === 'naru up'));
   assert.deepEqual(
     (await json('audit', '--act', 'operator.role')).map(({ reason }) => reason),

@@ -111,6 +111,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     env: environment(),
     pid: process.pid,
     uid: process.getuid?.() ?? -1,
+    user: 'tests@host',
     isWatched: false,
     version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
     nodePath: process.execPath,

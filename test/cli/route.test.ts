@@ -175,7 +175,7 @@ test('a candidate is drained, listed and resumed, and the running server follows
   );
   assert.equal((await send()).headers.get('x-service-provider'), 'up1');
   const [row] = (await installation.json('route', 'drained')).rows;
-  assert.deepEqual([row.model, row.candidate, row.by, row.reason], ['a/b', 'up2/x', 'cli', '새 장비']);
+  assert.deepEqual([row.model, row.candidate, row.by, row.reason], ['a/b', 'up2/x', 'tests@host', '새 장비']);
   const health = (await installation.json('route', 'health')).rows;
   assert.deepEqual(
     health.map((each) => [each.candidate, each.drained_for]),

@@ -243,7 +243,10 @@ test('a requested top-up is listed, confirmed once, and another one rejected wit
   );
   const [rejected] = (await installation.json('topup', 'reject', String(second), '--reason', '입금 없음'))
     .rows;
-  assert.deepEqual([rejected.state, rejected.reason, rejected.decided_by], ['rejected', '입금 없음', 'cli']);
+  assert.deepEqual(
+    [rejected.state, rejected.reason, rejected.decided_by],
+    ['rejected', '입금 없음', 'tests@host'],
+  );
   const late = await installation.run('topup', 'confirm', String(second));
   assert.deepEqual([late.code, late.err], [1, `naru: request ${second} is already rejected\n`]);
   assert.match(

@@ -11,7 +11,6 @@ import { type RunRow, readRuns } from '../../backup/runs-sql.ts';
 import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { silentLog } from '../../log/log.ts';
-import { commandLine } from '../../operations/operator-service.ts';
 import { commandHolder } from '../../postgres/data-dir-lock.ts';
 import type { Database } from '../../store/database.ts';
 import { DatabaseClock } from '../../store/database-clock.ts';
@@ -68,7 +67,7 @@ export async function backUp(
     // What is settled since is in the backup, too.
     const takenAt = isoOf(clock.now() - Math.ceil(clock.monotonic() - beganMs));
     const key = await keyOf(config.backup);
-    return writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key });
+    return writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key, by: proc.user });
   });
 }
 
@@ -85,7 +84,7 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
       clock: await DatabaseClock.open(database, systemClock),
       log: silentLog,
       version: proc.version,
-      actor: commandLine,
+      actor: { kind: 'cli', name: proc.user },
       settledHomes,
       signal: new AbortController().signal,
     }),

@@ -5,7 +5,6 @@ import { missingNodes } from '../../backup/run-backup.ts';
 import { takeBackup } from '../../backup/take-backup.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { recordAct } from '../../identity/audit-sql.ts';
-import { commandLine } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
 import { makeFolder } from '../../store/make-folder.ts';
 import { readServerTime } from '../../store/server-time.ts';
@@ -25,6 +24,8 @@ export interface FolderBackup {
   readonly settledHomes: readonly string[];
   /** Null: the files are not encrypted. */
   readonly key: BackupKey | null;
+  /** Who acts, for the audit log. */
+  readonly by: string;
 }
 
 /** The outcome of `naru backup`. */
@@ -40,7 +41,7 @@ export interface BackupDone {
 
 /** Copies a snapshot of the database into a folder, and records the act. */
 export async function writeBackup(database: Database, order: FolderBackup): Promise<BackupDone> {
-  const { dir, takenAt, version, withoutNodes, settledHomes, key } = order;
+  const { dir, takenAt, version, withoutNodes, settledHomes, key, by } = order;
   const missing = await missingNodes(database, systemClock, settledHomes);
   if (missing.length > 0 && !withoutNodes)
     throw new OperatorError(
@@ -55,7 +56,7 @@ export async function writeBackup(database: Database, order: FolderBackup): Prom
     signal: new AbortController().signal,
   });
   const done = { dir, takenAt, withoutNodes: missing, ...sums };
-  await recordBackup(database, done);
+  await recordBackup(database, done, by);
   return done;
 }
 
@@ -73,9 +74,10 @@ export async function makeBackupFolder(dir: string): Promise<void> {
 function recordBackup(
   database: Database,
   { takenAt, tables, rows, withoutNodes }: BackupDone,
+  by: string,
 ): Promise<void> {
   const after = { taken_at: takenAt, tables, rows, without_nodes: withoutNodes.length };
   return database.transaction(async (sql) =>
-    recordAct(sql, commandLine, { act: 'backup', after }, await readServerTime(sql)),
+    recordAct(sql, { kind: 'cli', name: by }, { act: 'backup', after }, await readServerTime(sql)),
   );
 }
