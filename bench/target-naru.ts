@@ -114,7 +114,7 @@ function naruConfig({
     listen: { host: '127.0.0.1', port },
     admin: { host: '127.0.0.1', port: adminPort },
     database: { url: databaseUrl },
-    edge: { rate_limit: 'external' },
+    edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] },
     providers: workloads.map((workload) => ({
       slug: `bench-${workload}`,
       name: `Bench ${workload}`,

@@ -19,6 +19,7 @@ export function buildConfig(
   const { limits, exchange, backup } = file;
   return freezeDeep({
     ...file,
+    exchange: exchange && { usdKrw: exchange.usdKrw, marginPercent: exchange.marginPercent },
     providers: file.providers.map((provider) => ({
       ...provider,
       connectTimeoutMs: provider.connectTimeoutMs ?? limits.connectTimeoutMs,

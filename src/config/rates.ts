@@ -9,13 +9,15 @@ export const unitsOf = { token: 1n, '1K': 1000n, '1M': 1_000_000n } as const;
  * over.
  */
 export const maxRate = rateOfPico(10n ** 18n);
+/** The rate of an example: a stated one is within half and one and a half times it, or confirmed. */
+export const exampleUsdKrw = 1_400;
 const picoPerWon = 10n ** 12n;
 
 /**
  * The highest rate of a token that needs no `confirm: true`: ten times that of the dearest shipped
- * model, 75 dollars per million tokens, at 1,400 won. A test compares it with `data/`.
+ * model, 75 dollars per million tokens, at `exampleUsdKrw`. A test compares it with `data/`.
  */
-export const maxUnconfirmedRate = rateOfPico((10n * 75n * 1_400n * picoPerWon) / 1_000_000n);
+export const maxUnconfirmedRate = rateOfPico((10n * 75n * BigInt(exampleUsdKrw) * picoPerWon) / 1_000_000n);
 /** The same for a request: that of a thousand such tokens. */
 export const maxUnconfirmedRequestRate = rateOfPico(1_000n * maxUnconfirmedRate);
 

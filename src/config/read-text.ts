@@ -1,10 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const partBytes = 262_144;
 
 /**
- * Reads a text file. Throws the file system's errors, and `EFBIG` above `maxConfigBytes`: a device
- * such as `/dev/zero` is endless.
+ * Reads a text file. Throws the file system's errors, `EFBIG` above `maxBytes`, because a device
+ * such as `/dev/zero` is endless, and `EILSEQ` where it is not UTF-8.
  */
 export function readText(path: string, maxBytes: number): string {
   const file = openSync(path, 'r');
@@ -13,7 +14,7 @@ export function readText(path: string, maxBytes: number): string {
     for (let bytes = 0; ; ) {
       const part = Buffer.allocUnsafe(partBytes);
       const read = readSync(file, part);
-      if (read === 0) return Buffer.concat(parts).toString('utf8');
+      if (read === 0) return decoded(Buffer.concat(parts));
       bytes += read;
       if (bytes > maxBytes)
         throw Object.assign(new Error(`it has more than ${maxBytes} bytes`), { code: 'EFBIG' });
@@ -22,4 +23,13 @@ export function readText(path: string, maxBytes: number): string {
   } finally {
     closeSync(file);
   }
+}
+
+function decoded(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  const lines = bytes.toString('latin1').split('\n');
+  const line = 1 + lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1')));
+  throw Object.assign(new Error(`its line ${line} is not UTF-8: save the file in that encoding`), {
+    code: 'EILSEQ',
+  });
 }

@@ -11,12 +11,16 @@ import {
   shaped,
   withDefault,
 } from './fields.ts';
-import { type ExchangeRate, rateOf, unitsOf } from './rates.ts';
+import { type ExchangeRate, exampleUsdKrw, rateOf, unitsOf } from './rates.ts';
 
 /** The conversion of prices in dollars. */
 export const exchange = object('The conversion of USD prices to won. Required when a price is in USD.', {
   usd_krw: decimal('Won for one US dollar.', 'above zero'),
   margin_percent: withDefault(decimal('Added on conversion, in percent.'), '0'),
+  confirm: withDefault(
+    flag(`True: a rate more than 50 % above or below ${exampleUsdKrw} won is meant.`),
+    'false',
+  ),
 });
 
 /** The amounts of one service. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checked, choice, integer, object, optional, secret, shaped, text } from './fields.ts';
-import { httpUrl, pageUrl, withoutSlash } from './validators.ts';
+import { apiRoot, pageUrl, withoutSlash } from './validators.ts';
 import { providerVariants } from './variants.ts';
 
 const dayMs = 86_400_000;
@@ -50,7 +50,7 @@ export const provider = object('An upstream.', {
     ),
   ),
   parameters: parameterOverrides,
-  base_url: checked('The root of its API, such as https://api.openai.com/v1.', httpUrl, withoutSlash),
+  base_url: checked('The root of its API, such as https://api.openai.com/v1.', apiRoot, withoutSlash),
   api_key: optional(secret('Its credential; by default requests have none.')),
   region: optional(
     shaped(

@@ -13,7 +13,7 @@ import {
   withDefault,
 } from './fields.ts';
 import { type Outside, relativeToConfig } from './interpolate.ts';
-import { encryptedUrl, httpUrl, urlPath, withoutSlash } from './validators.ts';
+import { apiRoot, encryptedUrl, urlPath, withoutSlash } from './validators.ts';
 import { engineVariants } from './variants.ts';
 
 const dayMs = 86_400_000;
@@ -29,7 +29,7 @@ function gpuId(description: string) {
 const external = object('A server that Naru does not start or stop; it only checks its health.', {
   base_url: checked(
     'The root of the server; `base_path` and `health_path` are appended to it.',
-    httpUrl,
+    apiRoot,
     withoutSlash,
   ),
   health_path: withDefault(checked('Returns 200 while the server is ready.', urlPath), '/health'),
@@ -52,7 +52,7 @@ const k8s = object(
     ),
     service_url: checked(
       'The root of the Service in front of its pods; `base_path` and `health_path` are appended to it.',
-      httpUrl,
+      apiRoot,
       withoutSlash,
     ),
     health_path: withDefault(checked('Returns 200 while the engine is ready.', urlPath), '/health'),

@@ -41,6 +41,17 @@ export function httpUrl(value: string): string | null {
   return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment';
 }
 
+/**
+ * The root of the API of an upstream: a path of a call is added to it, so it cannot have one
+ * already.
+ */
+export function apiRoot(value: string): string | null {
+  const message = httpUrl(value);
+  if (message !== null) return message;
+  const call = /\/(?:chat\/completions|completions|messages|responses)\/*$/i.exec(new URL(value).pathname);
+  return call === null ? null : `must be the root of the API: remove ${call[0]}, which Naru adds itself`;
+}
+
 /** The origin of pages: scheme, host and port. */
 export function originUrl(value: string): string | null {
   const message = httpUrl(value);

@@ -28,7 +28,7 @@ after(async () => {
 
 /** A catalogue of one model, which each test names for itself. */
 function offering(id: string, price: string, exchange = 'usd_krw: 1400'): Config {
-  return configOf(`exchange: { ${exchange} }
+  return configOf(`exchange: { ${exchange}, confirm: true }
 providers: [{ slug: p, dialect: openai, base_url: "http://h" }]
 models: [{ id: ${id}, context_length: 9, price: { ${price}${price.includes('per: ') ? '' : ', per: token'}, confirm: true }, candidates: [{ provider: p, model: m }] }]`);
 }

@@ -200,7 +200,7 @@ export function isRunning(pid: number): boolean {
 function configFor(upstreamUrl: string): object {
   return {
     admin: { host: '127.0.0.1', port: 0 },
-    edge: { rate_limit: 'external' },
+    edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] },
     log: { level: 'warn' },
     providers: [
       { slug: 'up', name: 'Upstream', dialect: 'openai', base_url: upstreamUrl, api_key: 'secret-of-up' },

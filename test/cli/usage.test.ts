@@ -172,6 +172,23 @@ test('config check reports every fault with its line, and exits with 1', async (
   assert.equal(programs.rows[0].faults.length, 2);
 });
 
+// spec:operator/2.8
+test('config check reports the line that is not UTF-8', async () => {
+  const file = installation.configure({});
+  for (const [bytes, line] of [
+    [Buffer.concat([Buffer.from('listen:\n  port: 1\n# '), Buffer.from('b0a1', 'hex')]), 3],
+    [Buffer.from('\uFEFFlisten: {}\n', 'utf16le'), 1],
+  ] as const) {
+    writeFileSync(file, bytes);
+    const { code, err } = await naru('config', 'check', '--config', file);
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      new RegExp(`naru\\.yaml: its line ${line} is not UTF-8: save the file in that encoding`),
+    );
+  }
+});
+
 test('config check of a file without faults, and without a file', async () => {
   const file = installation.configure({ listen: { port: 9999 } });
   const good = await naru('config', 'check', '--config', file, '--json');

@@ -228,3 +228,45 @@ test('a comparison quotes no value from outside the file', () => {
     'naru.yaml:3:120 models[0].max_completion_tokens: must not be above context_length',
   ]);
 });
+
+// spec:operator/2.8
+test('the root of an API is stated without the path of a call', () => {
+  for (const path of ['/chat/completions', '/v1/completions/', '/messages', '/Responses'])
+    assert.match(
+      faultsOf(`providers: [{ slug: p, dialect: openai, base_url: "https://h/api${path}" }]`).join(),
+      /^naru\.yaml:1:51 providers\[0\]\.base_url: must be the root of the API: remove \/[^,]+, which Naru adds itself$/,
+    );
+  assert.match(
+    faultsOf('slots: [{ name: s, external: { base_url: "http://h/v1/chat/completions" } }]').join(),
+    /external\.base_url: must be the root of the API: remove \/chat\/completions,/,
+  );
+  for (const root of ['https://h/v1', 'https://h/openai/v1', 'https://h/mymessages', 'https://messages'])
+    assert.deepEqual(faultsOf(`providers: [{ slug: p, dialect: openai, base_url: "${root}" }]`), []);
+});
+
+// spec:operator/2.8
+test('rates that a proxy limits need the address of the proxy', () => {
+  const fault =
+    '1:21 edge.rate_limit: is external, so state the addresses of the proxy that limits rates in trusted_proxies';
+  hasFault('edge: { rate_limit: external }', fault);
+  hasFault('edge: { rate_limit: external, trusted_proxies: [] }', fault);
+  configOf('edge: { rate_limit: external, trusted_proxies: [10.0.0.1] }');
+  configOf('edge: { rate_limit: builtin }');
+});
+
+// spec:operator/2.8
+test('a candidate at Anthropic has a maximum of completion tokens', () => {
+  const at = (
+    model: string,
+    candidate = '',
+  ) => `providers: [{ slug: p, ${provider} }, { slug: q, dialect: anthropic, base_url: "https://h/v1" }]
+models: [{ id: a/b, context_length: 100, ${price}, ${model} candidates: [{ provider: p }, { provider: q${candidate} }] }]`;
+  const fault =
+    'is missing, and the API of Anthropic requires one with each request: state it here or in the model';
+  hasFault(at(''), `2:122 models[0].candidates[1].max_completion_tokens: ${fault}`);
+  configOf(at('max_completion_tokens: 50,'));
+  configOf(at('', ', max_completion_tokens: 50'));
+  const short = (max: string) => at('').replace(/candidates: .*$/, `provider: q${max} }]`);
+  assert.match(faultsOf(short('')).join(), /models\[0\]\.max_completion_tokens: is missing, and the API/);
+  configOf(short(', max_completion_tokens: 50'));
+});

@@ -121,9 +121,10 @@ test("the upstream id is the maker's own name at the maker, and the id at every 
     return target?.kind === 'provider' ? target.model : target;
   };
   const price = 'context_length: 9, price: { prompt: 1, completion: 1, per: token }';
-  assert.equal(request('{ id: anthropic/claude-x.5, provider: anthropic }'), 'claude-x-5');
+  const max = 'max_completion_tokens: 5';
+  assert.equal(request(`{ id: anthropic/claude-x.5, provider: anthropic, ${max} }`), 'claude-x-5');
   assert.equal(request('{ id: anthropic/claude-x.5, provider: router }'), 'anthropic/claude-x.5');
-  assert.equal(request('{ id: anthropic/claude-x.5, provider: anthropic, model: mine }'), 'mine');
+  assert.equal(request(`{ id: anthropic/claude-x.5, provider: anthropic, model: mine, ${max} }`), 'mine');
   assert.equal(request(`{ id: openai/unknown, provider: openai, ${price} }`), 'unknown');
   assert.equal(
     request(`{ id: openai/gpt-4o-mini, facts: false, provider: openai, ${price} }`),
@@ -131,7 +132,7 @@ test("the upstream id is the maker's own name at the maker, and the id at every 
   );
   // A list of candidates applies as written.
   assert.equal(
-    request('{ id: anthropic/claude-x.5, candidates: [{ provider: anthropic }] }'),
+    request(`{ id: anthropic/claude-x.5, ${max}, candidates: [{ provider: anthropic }] }`),
     'anthropic/claude-x.5',
   );
   assert.deepEqual(
@@ -293,7 +294,8 @@ const apis = [
 for (const [dialect, variant] of apis)
   test(`${dialect}, ${variant}: no row of the shipped metadata restricts a parameter, and the list is what is passed on`, () => {
     const rows = [...shipped.keys()].map(
-      (id) => `  - { id: ${id}, provider: p, price: { prompt: 1, completion: 1, per: 1M } }`,
+      (id) =>
+        `  - { id: ${id}, provider: p, max_completion_tokens: 9, price: { prompt: 1, completion: 1, per: 1M } }`,
     );
     const aws = dialect === 'bedrock' ? ', api_key: k, region: us-east-1' : '';
     const provider =

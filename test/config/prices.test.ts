@@ -81,8 +81,8 @@ test('decimals beyond the 12th of a won are rounded half up, once', () => {
   assert.equal(promptRate('prompt: 0.0000005, per: 1M'), 1n);
   // 1e-12 USD × 0.4 = 0.4 pico-won; rounding the price first, or the rate first, would make 0 or 1
   // of 1.5 pico-won.
-  assert.equal(promptRate('prompt: 1e-12, currency: USD', 'exchange: { usd_krw: 1.5 }'), 2n);
-  assert.equal(promptRate('prompt: 4e-13, currency: USD', 'exchange: { usd_krw: 1.25 }'), 1n);
+  assert.equal(promptRate('prompt: 1e-12, currency: USD', 'exchange: { usd_krw: 1.5, confirm: true }'), 2n);
+  assert.equal(promptRate('prompt: 4e-13, currency: USD', 'exchange: { usd_krw: 1.25, confirm: true }'), 1n);
 });
 
 test('a price that rounds to 0 is rejected unless it is written as 0', () => {
@@ -96,10 +96,28 @@ test('a price that rounds to 0 is rejected unless it is written as 0', () => {
     'prompt: 1, request: 4e-13',
   ])
     assert.match(faultsOf(withPrice(price)).join(), /rounds to 0, .* write 0 for a free model/, price);
-  const dollars = 'exchange: { usd_krw: 0.5 }';
+  const dollars = 'exchange: { usd_krw: 0.5, confirm: true }';
   assert.match(faultsOf(withPrice('prompt: 9e-13, currency: USD', dollars)).join(), /rounds to 0/);
   for (const price of ['prompt: 0', 'prompt: 0.000, per: 1M', 'prompt: 0e5', 'prompt: 5e-13'])
     assert.deepEqual(faultsOf(withPrice(price)), [], price);
+});
+
+// spec:operator/2.8
+test('an exchange rate far from the usual one is confirmed', () => {
+  for (const [usdKrw, isUsual] of [
+    ['700', true],
+    ['2100', true],
+    ['699.99', false],
+    ['2101', false],
+    ['1.4', false],
+    ['1e300', false],
+  ] as const) {
+    const text = (more = '') => `exchange: { usd_krw: ${usdKrw}${more} }`;
+    const fault =
+      'naru.yaml:1:22 exchange.usd_krw: is more than 50 % above or below 1400 won for one US dollar: correct it, or state confirm: true beside it';
+    assert.deepEqual(faultsOf(text()), isUsual ? [] : [fault], usdKrw);
+    assert.deepEqual(faultsOf(text(', confirm: true')), []);
+  }
 });
 
 test('dollars become won exactly, margin included', () => {
@@ -281,7 +299,7 @@ test('every price equals the rate computed with fractions', () => {
       const [floor, rest] = [numerator / denominator, numerator % denominator];
       const expected = rest * 2n >= denominator ? floor + 1n : floor;
       const text = `prompt: ${price.text}, per: ${per}, currency: ${inUsd ? 'USD' : 'KRW'}`;
-      const exchange = `exchange: { usd_krw: ${rate}, margin_percent: ${margin} }`;
+      const exchange = `exchange: { usd_krw: ${rate}, margin_percent: ${margin}, confirm: true }`;
       if (expected > 10n ** 18n) assert.match(faultsOf(withPrice(text, exchange)).join(), /million won/);
       else if (expected === 0n && numerator > 0n)
         assert.match(faultsOf(withPrice(text, exchange)).join(), /rounds to 0/);

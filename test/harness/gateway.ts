@@ -202,7 +202,8 @@ function testTree(options: TestGatewayOptions): object {
       ...model.model,
     })),
     ...laid,
-    edge: { rate_limit: 'external', ...laid['edge'] },
+    // An address of documentation: no test is behind it.
+    edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'], ...laid['edge'] },
     log: { level: 'debug' },
   };
 }

@@ -33,6 +33,7 @@ export async function openWireWorld(
         candidates: [{ model: wire.model }],
         model: {
           input_modalities: ['text', 'image', 'file'],
+          max_completion_tokens: 32_768,
           price: {
             prompt: 1,
             completion: 2,

@@ -37,6 +37,7 @@ describe('the result of a stream does not depend on how its bytes are split', ()
           id: `test/${slug}`,
           name: slug,
           context_length: 32_768,
+          max_completion_tokens: 32_768,
           price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true },
           candidates: [{ provider: slug, model: wires.find((wire) => wire.dialect === slug)?.model ?? 'm' }],
         })) as object,

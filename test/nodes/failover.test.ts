@@ -27,7 +27,7 @@ for (const workers of byTier([1], [1, 2])) {
     const installation = createInstallation();
     const file = installation.configure({
       database: { url: address.url },
-      edge: { rate_limit: 'external' },
+      edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] },
       ...echoConfig(upstream.url),
     });
     const start = () => installation.up('--json', '--config', file, '--workers', String(workers));

@@ -87,7 +87,10 @@ for (const [name, { dialect, more }] of Object.entries(providers)) {
         {
           id: 'test/eye',
           upstreams: [base_url],
-          model: { input_modalities: ['text', 'image', 'file', 'audio', 'video'] },
+          model: {
+            max_completion_tokens: 32_768,
+            input_modalities: ['text', 'image', 'file', 'audio', 'video'],
+          },
         },
       ],
       config: {

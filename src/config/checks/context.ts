@@ -27,6 +27,8 @@ export type Exchange = ExchangeRate | 'unstated' | 'faulty';
 /** What a model is checked against. */
 export interface ModelContext {
   readonly providers: Names;
+  /** The providers whose API requires a maximum of completion tokens. */
+  readonly maxRequired: ReadonlySet<string | undefined>;
   readonly slots: Names;
   readonly known: KnownMetadata;
   readonly exchange: Exchange;

@@ -18,15 +18,18 @@ import { checkSlot } from './slots.ts';
 export function checkFile(tree: Tree, sourceMap: SourceMap, known: KnownMetadata): void {
   const file = mappingOf(rootSchema, tree, sourceMap);
   checkPorts(file);
+  checkEdge(file);
   checkAuth(file);
   checkBackup(file);
   const providers = namesOf(file.mappings('providers'), 'providers', 'slug');
+  const anthropic = file.mappings('providers').filter((row) => row.text('dialect') === 'anthropic');
+  const maxRequired = new Set(anthropic.map((row) => row.text('slug')));
   const slots = namesOf(file.mappings('slots'), 'slots', 'name');
   namesOf(file.mappings('models'), 'models', 'id');
   namesOf(file.mappings('gpus'), 'gpus', 'id');
   for (const provider of file.mappings('providers')) checkProvider(provider);
   for (const slot of file.mappings('slots')) checkSlot(slot, file.mappings('gpus'));
-  const context = { providers, slots, known, exchange: exchangeOf(file) };
+  const context = { providers, maxRequired, slots, known, exchange: exchangeOf(file) };
   for (const model of file.mappings('models')) checkModel(model, context);
 }
 
@@ -35,6 +38,16 @@ function checkPorts(file: FileMapping): void {
   const port = admin.value('port');
   if (port === undefined || port === 0 || port !== listen.value('port')) return;
   (admin.states('port') ? admin : listen).addAt('port', 'listen and admin have the same port');
+}
+
+/** Without them every client has the address of the proxy, and nothing limits a direct one. */
+function checkEdge(file: FileMapping): void {
+  const edge = file.mapping('edge');
+  if (edge.value('rate_limit') === 'external' && edge.items('trusted_proxies')?.length === 0)
+    edge.addAt(
+      'rate_limit',
+      'is external, so state the addresses of the proxy that limits rates in trusted_proxies',
+    );
 }
 
 function checkAuth(file: FileMapping): void {

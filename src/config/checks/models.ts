@@ -8,10 +8,12 @@ export function checkModel(row: ModelMapping, context: ModelContext): void {
   checkMembers(row, context.known);
   checkCompletion(row, row);
   checkTargets(row, context);
+  checkMax(row, row, context);
   const seen = new Map<string, number>();
   row.mappings('candidates').forEach((each, index) => {
     checkCandidate(each, context);
     checkCompletion(each, row);
+    checkMax(each, row, context);
     checkTwin(each, row, index, seen);
   });
   checkPrices(row, context);
@@ -30,7 +32,7 @@ function checkCandidate(row: CandidateMapping, context: ModelContext): void {
 /** A model or a candidate: both have these members. */
 interface Owner {
   text(name: 'provider' | 'slot' | 'max_completion_tokens'): string | undefined;
-  states(name: 'context_length'): boolean;
+  states(name: 'provider' | 'context_length' | 'max_completion_tokens'): boolean;
   value(name: 'context_length' | 'max_completion_tokens'): number | undefined;
   addAt(name: 'provider' | 'slot' | 'max_completion_tokens', message: string): void;
   shown(name: 'provider' | 'slot', otherwise: string): string;
@@ -74,5 +76,15 @@ function checkCompletion(row: Owner, model: Owner): void {
   row.addAt(
     'max_completion_tokens',
     `must not be above context_length${owner.inBrackets('context_length')}${row.notShown('max_completion_tokens')}`,
+  );
+}
+
+/** Anthropic rejects a request without a maximum, and not every client states one. */
+function checkMax(row: Owner, model: Owner, { maxRequired }: ModelContext): void {
+  if (!row.states('provider') || !maxRequired.has(row.text('provider'))) return;
+  if (row.states('max_completion_tokens') || model.states('max_completion_tokens')) return;
+  row.addAt(
+    'max_completion_tokens',
+    'is missing, and the API of Anthropic requires one with each request: state it here or in the model',
   );
 }

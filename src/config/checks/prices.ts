@@ -2,6 +2,7 @@ import { type Rate, rateToDecimal } from '../../money/price.ts';
 import type { MappingOf } from '../mapping.ts';
 import {
   type ExchangeRate,
+  exampleUsdKrw,
   maxRate,
   maxUnconfirmedRate,
   maxUnconfirmedRequestRate,
@@ -15,11 +16,17 @@ import { isFactPrice } from './metadata.ts';
 
 const ofTokens = ['prompt', 'completion', 'cache_read', 'cache_write', 'cache_write_1h'] as const;
 
-/** The exchange rate of the file. */
+/** The exchange rate of the file. Reports one that is probably a mistake. */
 export function exchangeOf(file: FileMapping): Exchange {
   if (!file.states('exchange')) return 'unstated';
   const exchange = file.mapping('exchange');
   const [usdKrw, marginPercent] = [exchange.value('usd_krw'), exchange.value('margin_percent')];
+  const isFar = Math.abs(Number(usdKrw ?? exampleUsdKrw) / exampleUsdKrw - 1) > 0.5;
+  if (isFar && exchange.value('confirm') === false)
+    exchange.addAt(
+      'usd_krw',
+      `is more than 50 % above or below ${exampleUsdKrw} won for one US dollar: correct it, or state confirm: true beside it`,
+    );
   return usdKrw === undefined || marginPercent === undefined ? 'faulty' : { usdKrw, marginPercent };
 }
 
