@@ -66,13 +66,12 @@ export function consoleAccountPages(parts: ConsoleContext) {
   ];
 }
 
-function accountChangePages(parts: ConsoleAccountParts) {
+function accountChangePages(parts: ConsoleContext) {
   const { operations } = parts;
   return [
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{account}/closure',
-      credential: 'session',
       role: 'admin',
       summary:
         'Close an account: its keys are revoked, and nobody signs in for it; or reopen it. The balance does not change',
@@ -88,7 +87,6 @@ function accountChangePages(parts: ConsoleAccountParts) {
     pageRoute({
       method: 'PATCH',
       path: '/console/api/accounts/{account}',
-      credential: 'session',
       role: 'support',
       summary: 'Rename an account',
       body: z.object({ name: line(200) }),

@@ -98,7 +98,6 @@ function limitPage(parts: ConsoleContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/console/api/keys/{hash}',
-    credential: 'session',
     role: 'support',
     summary: 'Change the limit of a key',
     body: z.object({
