@@ -11,6 +11,22 @@ export const pageMessages = {
     en: `The console cannot be opened at this address. Open an SSH tunnel (\`ssh -L ${port}:localhost:${port} SERVER\`), then go to http://127.0.0.1:${port}.`,
   }),
   sessionRequired: { ko: '로그인이 필요합니다.', en: 'Sign in first.' },
+  invalidToken: {
+    ko: '운영자 토큰이 올바르지 않거나 만료 또는 폐기되었습니다. `naru operator token create`로 새로 만들어 주세요.',
+    en: 'The operator token is wrong, expired or revoked; create another with `naru operator token create`.',
+  },
+  personRequired: {
+    ko: '이 작업은 토큰으로 할 수 없습니다. 운영자가 콘솔에 로그인하거나 `naru` 명령으로 해 주세요.',
+    en: 'A token cannot do this; an operator does it in the console or with `naru`.',
+  },
+  tokenSentOnce: {
+    ko: '토큰 원문은 토큰을 만든 응답에 한 번만 보냅니다. 받지 못했다면 이 토큰을 폐기하고 새 토큰을 만들어 주세요.',
+    en: 'The token itself is sent once, in the response that created it. If you did not receive it, revoke this token and create another.',
+  },
+  invalidTokenExpiry: {
+    ko: '토큰의 만료 시각은 지금부터 366일 이내여야 합니다.',
+    en: 'A token expires in the future, within 366 days.',
+  },
   signInRefused: {
     ko: '로그인 정보가 올바르지 않습니다.',
     en: 'The sign-in details are wrong.',

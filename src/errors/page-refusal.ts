@@ -8,6 +8,10 @@ import { type Bilingual, echoed } from './messages.ts';
 export const pageFailures = {
   invalid_origin: 403,
   session_required: 401,
+  /** An operator's token that is unknown, expired or revoked. */
+  invalid_token: 401,
+  /** A token manages no operators, tokens or sessions. */
+  person_required: 403,
   /** A wrong password, link or code: all look the same. */
   sign_in_refused: 401,
   invalid_link: 400,

@@ -5,6 +5,7 @@ import type { Act, Actor } from './audit.ts';
 import { type AuditQuery, readActs, recordAct } from './audit-sql.ts';
 import { OneTimeLinks } from './links.ts';
 import { type AccountCreator, OidcSignIn } from './oidc.ts';
+import { OperatorTokens } from './operator-tokens.ts';
 import { Operators } from './operators.ts';
 import { Owners } from './owners.ts';
 import { Passkeys } from './passkeys.ts';
@@ -40,6 +41,7 @@ export function createIdentity(order: IdentityParts) {
   const passkeys = new Passkeys(database, clock);
   const throttle = new SignInThrottle(database, clock);
   const parts = { database, clock, sessions, links, passkeys, throttle, hasher };
+  const operatorTokens = new OperatorTokens(database, clock);
   const signIn = new SignIn(parts);
   return {
     sessions,
@@ -48,10 +50,15 @@ export function createIdentity(order: IdentityParts) {
     signIn,
     owners: new Owners(parts, signIn),
     operators: new Operators(database, clock),
+    tokens: operatorTokens,
     /** Null: not configured. */
     oidc: oidc === null ? null : new OidcSignIn(oidc, parts, signIn, createAccount),
     /** The session of a cookie's token; null when it does not exist, has ended or was revoked. */
     findSession: (token: string) => sessions.find(token),
+    /** Who sends an operator's token; null when it does not exist, has expired or was revoked. */
+    findOperatorToken: (token: string) => operatorTokens.find(token),
+    /** Counts a wrong token of an operator; returns in how many seconds the next may be sent, or null. */
+    countWrongToken: (limitedAs: string) => throttle.take([{ kind: 'token', value: limitedAs }]),
     /** Records an act that has no transaction of its own. */
     recordAct: (actor: Actor, act: Act) =>
       database.transaction((sql) => recordAct(sql, actor, act, clock.now())),

@@ -9,10 +9,22 @@ const operators = recordOf({
   createdAtMs: column<number>('created_at'),
 });
 
-/** An operator of the console. */
+/** An operator of the console: a person. */
 export type Operator = RowOf<typeof operators>;
 
-const selectOperator = `SELECT ${operators.columns} FROM operator WHERE removed_at IS NULL`;
+const tokens = recordOf({
+  operatorId: number('id'),
+  name: column<string>('name'),
+  role: column<OperatorRole>('role'),
+  createdAtMs: column<number>('created_at'),
+  expiresAtMs: column<number>('expires_at'),
+});
+
+/** An operator that is a machine: it has a token, and neither links nor sessions. */
+export type OperatorToken = RowOf<typeof tokens>;
+
+const selectOperator = `SELECT ${operators.columns} FROM operator WHERE removed_at IS NULL AND expires_at IS NULL`;
+const selectToken = `SELECT ${tokens.columns} FROM operator WHERE removed_at IS NULL AND expires_at IS NOT NULL`;
 /** An arbitrary constant: the advisory lock for acts that count administrators. */
 const operatorLock = 7_236_482_623;
 
@@ -21,12 +33,12 @@ export async function lockOperators(sql: Sql): Promise<void> {
   await sql.query('SELECT pg_advisory_xact_lock($1)', [operatorLock]);
 }
 
-/** Every operator, oldest first. */
+/** Every person, oldest first. */
 export function listOperators(sql: Sql): Promise<readonly Operator[]> {
   return operators.all(sql, `${selectOperator} ORDER BY id`);
 }
 
-/** The operator of this name, in any case; null when there is none. */
+/** The person of this name, in any case; null when there is none. */
 export function findOperator(sql: Sql, name: string): Promise<Operator | null> {
   return operators.first(sql, `${selectOperator} AND name_key = $1`, [keyOf(name)]);
 }
@@ -49,6 +61,46 @@ export async function insertOperator(
   );
   if (operator === null) throw new Error('INSERT INTO operator returned no row');
   return operator;
+}
+
+/** Every token that was not revoked, oldest first. */
+export function listTokens(sql: Sql): Promise<readonly OperatorToken[]> {
+  return tokens.all(sql, `${selectToken} ORDER BY id`);
+}
+
+/** The token with this hash, expired or not; null when there is none, or it was revoked. */
+export function findTokenByHash(sql: Sql, hash: Buffer): Promise<OperatorToken | null> {
+  return tokens.first(
+    sql,
+    `${selectToken} AND id = (SELECT operator_id FROM operator_token WHERE token_hash = $1)`,
+    [hash],
+  );
+}
+
+/** The token of this name, locked until the transaction ends; null when there is none. */
+export function lockToken(sql: Sql, name: string): Promise<OperatorToken | null> {
+  return tokens.first(sql, `${selectToken} AND name_key = $1 FOR UPDATE`, [keyOf(name)]);
+}
+
+/** Stores a token; a second operator of the same name is a duplicate. */
+export async function insertToken(
+  sql: Sql,
+  { name, role, createdAtMs, expiresAtMs }: Omit<OperatorToken, 'operatorId'>,
+  hash: Buffer,
+): Promise<OperatorToken> {
+  const token = await tokens.first(
+    sql,
+    `INSERT INTO operator (name, name_key, role, created_at, expires_at)
+     VALUES ($1, $2, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000))
+     RETURNING ${tokens.columns}`,
+    [name, keyOf(name), role, createdAtMs, expiresAtMs],
+  );
+  if (token === null) throw new Error('INSERT INTO operator returned no row');
+  await sql.query('INSERT INTO operator_token (token_hash, operator_id) VALUES ($1, $2)', [
+    hash,
+    token.operatorId,
+  ]);
+  return token;
 }
 
 /** Marks an operator as removed; the audit log still refers to it. */

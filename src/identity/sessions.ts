@@ -50,6 +50,8 @@ export type Session =
   | {
       readonly sessionId: string;
       readonly kind: 'operator';
+      /** Whether this is a machine that sends its token, not a person who signed in. */
+      readonly isToken: boolean;
       readonly operatorId: number;
       readonly name: string;
       readonly role: OperatorRole;
@@ -157,7 +159,8 @@ function isOpen(row: SessionRow, nowMs: number): boolean {
 
 function sessionOf(row: SessionRow): Session | null {
   const { sessionId, createdAtMs } = row;
-  if (row.operator !== null) return { sessionId, createdAtMs, kind: 'operator', ...row.operator };
+  if (row.operator !== null)
+    return { sessionId, createdAtMs, kind: 'operator', isToken: false, ...row.operator };
   if (row.accountId === null) return null;
   return {
     sessionId,

@@ -16,6 +16,8 @@ const rules = {
   address: { attempts: 30, windowMs: 15 * 60_000 },
   /** By client address: requested challenges and links; each stores or reads a row. */
   begin: { attempts: 200, windowMs: 15 * 60_000 },
+  /** By client address: wrong tokens of operators. Apart, so that a machine locks out no person beside it. */
+  token: { attempts: 30, windowMs: 15 * 60_000 },
   /** By e-mail address: guesses of a password. */
   name: { attempts: 10, windowMs: 15 * 60_000 },
   /** By owner: guesses of a TOTP code, each of which is right with a chance of 3 in a million. */

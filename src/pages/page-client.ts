@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The browser behind a request, for sign-in, cookies and the audit log. */
+/** The browser or machine behind a request, for sign-in, cookies and the audit log. */
 export interface PageClient {
   readonly requestId: string;
   readonly ip: string;
@@ -9,6 +9,8 @@ export interface PageClient {
   readonly origin: string;
   /** Whether the browser reached us over TLS: cookies are `Secure` then. */
   readonly isSecure: boolean;
+  /** The token of an `Authorization: Bearer` header, or null. */
+  readonly bearer: string | null;
   /** The value of a cookie, or null. */
   cookie(name: string): string | null;
 }
@@ -34,6 +36,7 @@ export function pageClientOf(request: Request): PageClient {
     userAgent: request.header('user-agent')?.slice(0, 500) ?? null,
     origin: `${isSecure ? 'https' : 'http'}://${headers.host ?? ''}`,
     isSecure,
+    bearer: /^Bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1]?.trim() ?? null,
     cookie: (name) => cookieOf(headers.cookie ?? '', name),
   };
 }

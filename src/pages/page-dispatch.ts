@@ -3,6 +3,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages, requirements } from '../errors/messages.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
+import { limitedAs } from '../http/client-ip.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { BodyTooLarge } from '../http/read-body.ts';
 import type { RouteTable } from '../http/route-table.ts';
@@ -13,7 +14,7 @@ import { maxQueryBytes } from '../wire/shapes/query.ts';
 import type { IdempotentChanges, StoredReply } from './idempotency.ts';
 import { isFromOwnOrigin, type PageClient, pageClientOf } from './page-client.ts';
 import { PageReply, sessionCookies } from './page-reply.ts';
-import { type AnyPageRoute, isChange } from './page-route.ts';
+import { type AnyPageRoute, isChange, type PageCredential } from './page-route.ts';
 import { type Area, includesRole, type PageSession, type Sessions } from './page-session.ts';
 
 /** What dispatching a request of the pages needs. */
@@ -42,9 +43,11 @@ export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange)
   const { route, params } = found;
   exchange.logFields.route = route.path;
   const isChanging = isChange(exchange.method);
-  if (isChanging && !isFromOwnOrigin(exchange.headers))
-    throw new PageRefusal('invalid_origin', pageMessages.invalidOrigin);
   const client = pageClientOf(exchange);
+  // No browser sends this header for another site: only cookies need the own origin.
+  const hasToken = parts.area === 'console' && route.credential !== 'none' && client.bearer !== null;
+  if (isChanging && !hasToken && !isFromOwnOrigin(exchange.headers))
+    throw new PageRefusal('invalid_origin', pageMessages.invalidOrigin);
   const { signal } = exchange;
   const readSession = () => (route.credential === 'none' ? null : sessionOf(parts, route, client));
   const session = await readSession();
@@ -75,22 +78,48 @@ export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange)
 }
 
 /**
- * The session of the cookie. Refuses a request without one, and a role that the row does not
- * accept.
+ * The session of the cookie, or whom the token of the console names. Refuses a request without
+ * either, and a role that the row does not accept.
  */
 async function sessionOf(
   { area, sessions }: PageDispatchParts,
-  { role }: AnyPageRoute,
+  { role, credential }: AnyPageRoute,
   client: PageClient,
 ): Promise<PageSession> {
-  const token = client.cookie(sessionCookies[area]);
-  const session = token === null || token.length > 200 ? null : await sessions.findSession(token);
+  const session =
+    area === 'console' && client.bearer !== null
+      ? await machineOf(sessions, credential, client.bearer, client.ip)
+      : await personOf(sessions, client.cookie(sessionCookies[area]));
   if (session === null || session.kind !== (area === 'dashboard' ? 'owner' : 'operator'))
     throw new PageRefusal('session_required', pageMessages.sessionRequired);
   if (session.kind === 'operator' && !includesRole(session.role, role ?? 'viewer'))
     throw new PageRefusal('role_required', pageMessages.roleRequired, {
       extras: { role: role ?? 'viewer' },
     });
+  return session;
+}
+
+async function personOf(sessions: Sessions, token: string | null): Promise<PageSession | null> {
+  return token === null || token.length > 200 ? null : sessions.findSession(token);
+}
+
+/**
+ * Whom an operator's token names. Refuses a wrong one, which counts, and a row for people only
+ * (spec:operator/1.20).
+ */
+async function machineOf(
+  sessions: Sessions,
+  credential: PageCredential,
+  token: string,
+  ip: string,
+): Promise<PageSession> {
+  const session = token.length > 200 ? null : await sessions.findOperatorToken(token);
+  if (session === null) {
+    const retryAfterSec = await sessions.countWrongToken(limitedAs(ip));
+    if (retryAfterSec === null) throw new PageRefusal('invalid_token', pageMessages.invalidToken);
+    throw new PageRefusal('too_many_attempts', pageMessages.tooManyAttempts, { retryAfterSec });
+  }
+  if (credential === 'person') throw new PageRefusal('person_required', pageMessages.personRequired);
   return session;
 }
 

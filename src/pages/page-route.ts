@@ -4,8 +4,11 @@ import type { PageClient } from './page-client.ts';
 import type { PageReply } from './page-reply.ts';
 import type { Area, OperatorSession, OwnerSession, Role } from './page-session.ts';
 
-/** `none` is for the rows before a session exists, such as sign-in. */
-export type PageCredential = 'session' | 'none';
+/**
+ * `none` is for the rows before a session exists, such as sign-in. `person` is for rows of
+ * operators, tokens and sessions: the console accepts no token there, which could outlive itself.
+ */
+export type PageCredential = 'session' | 'person' | 'none';
 
 export type PageMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -26,6 +26,10 @@ export interface Sessions {
    * the database each time, so that a revocation holds on every node at once.
    */
   findSession(token: string): Promise<PageSession | null>;
+  /** Who sends an operator's token, read from the database too; null as above. */
+  findOperatorToken(token: string): Promise<PageSession | null>;
+  /** Counts a wrong token of a client; returns in how many seconds the next may be sent, or null. */
+  countWrongToken(limitedAs: string): Promise<number | null>;
 }
 
 /** Whether a role includes another. */

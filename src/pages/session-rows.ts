@@ -62,6 +62,7 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'DELETE',
       path: `/${area}/api/session` as const,
+      credential: 'person',
       summary: 'Sign out',
       response: z.strictObject({ signed_out: z.literal(true) }),
       handle: async ({ client }) => {
@@ -74,6 +75,7 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'GET',
       path,
+      credential: 'person',
       summary: 'The open sessions of the owner, with those of the account itself, or of the operator',
       response: z.strictObject({ items: z.array(sessionShape) }),
       handle: async ({ session }) => ({
@@ -83,6 +85,7 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'DELETE',
       path: `${path}/{id}`,
+      credential: 'person',
       summary: 'End a session of the list, on every node at once',
       response: revokedShape,
       handle: async ({ session, params: { id } }) => {
@@ -94,6 +97,7 @@ export function sessionPages(area: Area, { identity }: PageContext) {
     pageRoute({
       method: 'POST',
       path: `${path}/revoke-others`,
+      credential: 'person',
       summary: 'End every other session of the list',
       response: revokedShape,
       handle: async ({ session }) => ({

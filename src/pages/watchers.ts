@@ -89,7 +89,9 @@ export class Watchers {
     const own = [...this.#open].filter((each) => each.owner === owner).length;
     if (own >= this.#limits.perAccount || this.#open.size >= this.#limits.total || this.#isClosed)
       throw new PageRefusal('too_many_watchers', pageMessages.tooManyWatchers, { retryAfterSec: 10 });
-    const token = client.cookie(sessionCookies[session.kind === 'owner' ? 'dashboard' : 'console']) ?? '';
+    const isToken = session.kind === 'operator' && session.isToken;
+    const area = session.kind === 'owner' ? 'dashboard' : 'console';
+    const token = (isToken ? client.bearer : client.cookie(sessionCookies[area])) ?? '';
     const ended = Promise.withResolvers<EndReason>();
     const watcher: Watcher = { owner, end: ended.resolve };
     // It counts from now on: the stream itself begins only when the head is sent.
@@ -103,7 +105,7 @@ export class Watchers {
     return new PageReply({
       stream: async (sink) => {
         try {
-          await this.#stream(sink, { token, source, ended });
+          await this.#stream(sink, { token, isToken, source, ended });
         } finally {
           signal.removeEventListener('abort', leave);
           this.#open.delete(watcher);
@@ -122,10 +124,12 @@ export class Watchers {
     sink: StreamSink,
     {
       token,
+      isToken,
       source,
       ended,
     }: {
       readonly token: string;
+      readonly isToken: boolean;
       readonly source: WatchSource;
       readonly ended: PromiseWithResolvers<EndReason>;
     },
@@ -133,7 +137,7 @@ export class Watchers {
     const queue = new SinkQueue(sink, this.#limits.maxWaitingBytes, () => ended.resolve('too_slow'));
     const stops: (() => void)[] = [
       repeat(this.#clock, checkEveryMs, async () => {
-        if (!(await this.#isValid(token))) ended.resolve('session_ended');
+        if (!(await this.#isValid(token, isToken))) ended.resolve('session_ended');
       }),
       repeat(this.#clock, keepAliveMs, async () => queue.send(': alive\n\n')),
     ];
@@ -155,13 +159,11 @@ export class Watchers {
    * Whether the session still exists. While the database is away it is unknown, and the stream goes
    * on.
    */
-  #isValid(token: string): Promise<boolean> {
+  #isValid(token: string, isToken: boolean): Promise<boolean> {
     const running = this.#checks.get(token);
     if (running !== undefined) return running;
-    const check = this.#sessions
-      .findSession(token)
-      .then((session) => session !== null)
-      .finally(() => this.#checks.delete(token));
+    const found = isToken ? this.#sessions.findOperatorToken(token) : this.#sessions.findSession(token);
+    const check = found.then((session) => session !== null).finally(() => this.#checks.delete(token));
     this.#checks.set(token, check);
     return check;
   }

@@ -122,6 +122,22 @@ test('a link to the console comes from the server, for the only operator or a na
   await fails(/no operator absent/, 'console', '--name', 'absent');
 });
 
+// spec:operator/1.19
+test('a token is created, listed without its plaintext, and revoked; it is no operator who signs in', async () => {
+  const create = ['operator', 'token', 'create', '--name', 'billing', '--role', 'support', '--expires-at'];
+  const soon = new Date(Date.now() + 3_600_000).toISOString();
+  const [created] = await json(...create, soon);
+  assert.match(created.token, /^naru_op_[\w-]{43}$/);
+  const [listed] = await json('operator', 'token', 'list');
+  assert.deepEqual([listed.name, listed.role, listed.token], ['billing', 'support', undefined]);
+  await fails(/named billing already exists/, ...create, soon);
+  await fails(/within 366 days/, ...create, '2020-01-01T00:00:00Z');
+  await fails(/no operator billing/, 'operator', 'remove', 'billing');
+  await fails(/no operator billing/, 'console', '--name', 'billing');
+  await json('operator', 'token', 'revoke', 'billing', '--reason', 'replaced');
+  await fails(/no token billing/, 'operator', 'token', 'revoke', 'billing');
+});
+
 test('operators are listed, changed and removed, and the last admin stays', async () => {
   await json('operator', 'add', '--name', 'temp');
   assert.equal(
@@ -211,6 +227,6 @@ async function assertNoRows(folder: string): Promise<void> {
   const { readdirSync } = await import('node:fs');
   const files = readdirSync(folder);
   assert.ok(files.includes('owner.copy.gz') && files.includes('audit_entry.copy.gz'));
-  for (const table of ['page_session', 'one_time_link', 'sign_in_step', 'sign_in_attempt'])
+  for (const table of ['page_session', 'operator_token', 'one_time_link', 'sign_in_step', 'sign_in_attempt'])
     assert.ok(!files.includes(`${table}.copy.gz`), table);
 }

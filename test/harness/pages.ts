@@ -11,6 +11,14 @@ export class TestSessions implements Sessions {
     return this.#sessions.get(token) ?? null;
   }
 
+  async findOperatorToken(): Promise<null> {
+    return null;
+  }
+
+  async countWrongToken(): Promise<null> {
+    return null;
+  }
+
   /** Opens a session of an account's owner; returns its token. */
   owner(accountId: number): string {
     return this.#open((sessionId) => ({
@@ -27,6 +35,7 @@ export class TestSessions implements Sessions {
     return this.#open((sessionId) => ({
       sessionId,
       kind: 'operator',
+      isToken: false,
       operatorId: 1,
       name: 'operator',
       role,

@@ -2,16 +2,16 @@ import { type Command, Option } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { type OperatorRole, operatorRoles } from '../../identity/audit.ts';
 import type { OperatorFault } from '../../identity/operators.ts';
-import type { Operator } from '../../identity/operators-sql.ts';
+import type { Operator, OperatorToken } from '../../identity/operators-sql.ts';
 import { isoOf } from '../../time/clock.ts';
-import { operatorName, visibleText } from '../arguments.ts';
+import { instant, operatorName, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { printLink } from '../link.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
 const columns = ['operator_id', 'name', 'role', 'created_at'];
 
-/** `naru operator add|list|role|remove`. */
+/** `naru operator add|list|role|remove|token`. */
 export function addOperatorCommands(program: Command, cli: CliContext): void {
   const operators = program
     .command('operator')
@@ -65,6 +65,59 @@ export function addOperatorCommands(program: Command, cli: CliContext): void {
         await output.one(`${operator.name} is removed`, rowOf(operator));
       }),
     );
+
+  addTokenCommands(operators, cli);
+}
+
+/** `naru operator token create|list|revoke`. */
+function addTokenCommands(operators: Command, cli: CliContext): void {
+  const tokens = operators
+    .command('token')
+    .description('manage the tokens of machines that call the API of the console')
+    .helpCommand(false);
+
+  withCommonOptions(tokens.command('create'))
+    .description('create a token for `Authorization: Bearer`; its plaintext is printed only once')
+    .requiredOption('--name <name>', 'name of the machine, for the audit log', operatorName)
+    .requiredOption(
+      '--expires-at <instant>',
+      'when the token expires, within 366 days, such as 2026-12-31T23:59:59+09:00',
+      instant,
+    )
+    .addOption(roleOption('rights, as of an operator').default('viewer'))
+    .action((flags: CommonOptions & { name: string; role: OperatorRole; expiresAt: number }) =>
+      withOperatorService(cli, flags, async ({ identity, actor }, output) => {
+        const token = await identity.tokens.create({ ...flags, expiresAtMs: flags.expiresAt }, actor);
+        if (token === 'name_taken') throw nameTaken(flags.name);
+        if (token === 'invalid_expiry')
+          throw new OperatorError('--expires-at must be in the future, within 366 days');
+        await output.one(token.plaintext, { ...tokenRowOf(token), token: token.plaintext });
+      }),
+    );
+
+  withCommonOptions(tokens.command('list'))
+    .description('list all tokens that were not revoked')
+    .action((flags: CommonOptions) =>
+      withOperatorService(cli, flags, async ({ identity }, output) =>
+        output.table([...columns, 'expires_at'], (await identity.tokens.list()).map(tokenRowOf)),
+      ),
+    );
+
+  withCommonOptions(tokens.command('revoke'))
+    .description('revoke a token, effective at once')
+    .argument('<name>', 'name of the machine', operatorName)
+    .option('--reason <text>', 'reason, for the audit log', visibleText)
+    .action((name: string, flags: CommonOptions & { reason?: string }) =>
+      withOperatorService(cli, flags, async ({ identity, actor }, output) => {
+        const token = await identity.tokens.revoke(name, flags.reason ?? null, actor);
+        if (token === null) throw new OperatorError(`no token ${name}; run naru operator token list`);
+        await output.one(`the token ${token.name} is revoked`, tokenRowOf(token));
+      }),
+    );
+}
+
+function nameTaken(name: string): OperatorError {
+  return new OperatorError(`an operator named ${name} already exists`);
 }
 
 function roleOption(description: string): Option {
@@ -74,7 +127,7 @@ function roleOption(description: string): Option {
 function assertDone(outcome: Operator | OperatorFault, name: string): Operator {
   switch (outcome) {
     case 'name_taken':
-      throw new OperatorError(`an operator named ${name} already exists`);
+      throw nameTaken(name);
     case 'no_such_operator':
       throw new OperatorError(`no operator ${name}; run naru operator list`);
     case 'last_admin':
@@ -91,4 +144,8 @@ function rowOf(operator: Operator) {
     role: operator.role,
     created_at: isoOf(operator.createdAtMs),
   };
+}
+
+function tokenRowOf(token: OperatorToken) {
+  return { ...rowOf(token), expires_at: isoOf(token.expiresAtMs) };
 }

@@ -9,14 +9,14 @@ import type { Identity } from '../../identity/identity.ts';
 import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
 import type { NewLink } from '../../identity/links-sql.ts';
 import type { OperatorFault } from '../../identity/operators.ts';
-import type { Operator } from '../../identity/operators-sql.ts';
+import type { Operator, OperatorToken } from '../../identity/operators-sql.ts';
 import { linkPath } from '../../identity/page-links.ts';
 import { isoOf } from '../../time/clock.ts';
 import type { ConsoleContext } from '../context.ts';
 import { emailText } from '../identity-shapes.ts';
 import { pageRoute } from '../page-route.ts';
 import { type OperatorSession, roles } from '../page-session.ts';
-import { instant, sentOnceShape } from '../shapes.ts';
+import { instant, instantText, sentOnceShape } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
 import { accountIdOf, noSuchAccount } from './account-shape.ts';
 
@@ -30,6 +30,12 @@ const linkShape = z.strictObject({
   path: z
     .string()
     .describe('A path below the origin of the console, or of the dashboard for an owner; it works once'),
+  expires_at: instant,
+});
+const tokenShape = z.strictObject({
+  name: z.string(),
+  role: z.enum(roles),
+  created_at: instant,
   expires_at: instant,
 });
 const sentOnce = { members: ['link'], message: pageMessages.linkSentOnce } as const;
@@ -46,6 +52,52 @@ export function operatorPages(parts: ConsoleContext) {
   return [listPage(parts), addPage(parts), rolePage(parts), removePage(parts), linkPage(parts)];
 }
 
+/** Tokens of machines (admin). */
+export function tokenPages({ identity }: ConsoleContext) {
+  const path = '/console/api/operator-tokens';
+  return [
+    pageRoute({
+      method: 'GET',
+      path,
+      role: 'admin',
+      summary: 'The tokens of machines that were not revoked',
+      response: z.strictObject({ items: z.array(tokenShape) }),
+      handle: async () => ({ items: (await identity.tokens.list()).map(shownToken) }),
+    }),
+    pageRoute({
+      method: 'POST',
+      path,
+      credential: 'person',
+      role: 'admin',
+      summary: 'Create a token with which a machine calls these rows; its plaintext is sent once',
+      body: z.object({ name: operatorName, role: z.enum(roles), expires_at: instantText }),
+      response: z.strictObject({ ...tokenShape.shape, token: z.string().nullable(), ...sentOnceShape }),
+      sentOnce: { members: ['token'], message: pageMessages.tokenSentOnce },
+      handle: async ({ session, body }) => {
+        const order = { name: body.name.trim(), role: body.role, expiresAtMs: body.expires_at };
+        const created = await identity.tokens.create(order, actorOf(session));
+        if (created === 'name_taken') throw new PageRefusal('conflict', pageMessages.operatorNameTaken);
+        if (created === 'invalid_expiry') throw new PageRefusal('conflict', pageMessages.invalidTokenExpiry);
+        return { ...shownToken(created), token: created.plaintext, message: null };
+      },
+    }),
+    pageRoute({
+      method: 'DELETE',
+      path: `${path}/{name}`,
+      credential: 'person',
+      role: 'admin',
+      summary: 'Revoke a token, effective at once',
+      body: z.object({ reason }),
+      response: tokenShape,
+      handle: async ({ session, params, body }) => {
+        const revoked = await identity.tokens.revoke(params.name, body.reason ?? null, actorOf(session));
+        if (revoked === null) throw refuse('not_found', messages.noSuchOperator());
+        return shownToken(revoked);
+      },
+    }),
+  ];
+}
+
 function listPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
@@ -60,6 +112,7 @@ function addPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators',
+    credential: 'person',
     role: 'admin',
     summary: 'Add an operator; returns a one-time link for sign-in',
     body: z.object({ name: operatorName, role: z.enum(roles) }),
@@ -82,6 +135,7 @@ function rolePage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'PATCH',
     path: '/console/api/operators/{id}',
+    credential: 'person',
     role: 'admin',
     summary: 'Change a role, effective at once',
     body: z.object({ role: z.enum(roles), reason }),
@@ -99,6 +153,7 @@ function removePage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'DELETE',
     path: '/console/api/operators/{id}',
+    credential: 'person',
     role: 'admin',
     summary: 'Remove an operator and end its sessions at once',
     body: z.object({ reason }),
@@ -114,6 +169,7 @@ function linkPage({ identity }: ConsoleContext) {
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators/{id}/link',
+    credential: 'person',
     role: 'admin',
     summary: 'Create a one-time link for the sign-in of an operator',
     response: z.strictObject({ link: linkShape.nullable(), ...sentOnceShape }),
@@ -258,6 +314,10 @@ function shown(operator: Operator): z.input<typeof operatorShape> {
     role: operator.role,
     created_at: isoOf(operator.createdAtMs),
   };
+}
+
+function shownToken({ name, role, createdAtMs, expiresAtMs }: OperatorToken): z.input<typeof tokenShape> {
+  return { name, role, created_at: isoOf(createdAtMs), expires_at: isoOf(expiresAtMs) };
 }
 
 function linkOf(link: NewLink): z.input<typeof linkShape> {

@@ -1,5 +1,6 @@
 import { consoleAnnouncementPages } from '../announcement-rows.ts';
 import type { ConsoleContext } from '../context.ts';
+import { openapiPage } from '../openapi.ts';
 import { operatorSessionPage, sessionPages } from '../session-rows.ts';
 import { consoleSignInPage } from '../sign-in-rows.ts';
 import { usagePages } from '../usage-rows.ts';
@@ -17,7 +18,7 @@ import { liabilityPages } from './liability.ts';
 import { nodePages } from './nodes.ts';
 import { nowPages } from './now.ts';
 import { openWorkPages } from './open-work.ts';
-import { accountOwnerPages, operatorPages } from './operators.ts';
+import { accountOwnerPages, operatorPages, tokenPages } from './operators.ts';
 import { pricePages } from './prices.ts';
 import { quarantinePages } from './quarantine.ts';
 import { slotPages } from './slots.ts';
@@ -25,11 +26,12 @@ import { consoleTopupPages } from './topups.ts';
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleContext) {
-  return [
+  const rows = [
     operatorSessionPage(),
     ...sessionPages('console', parts),
     consoleSignInPage(parts),
     ...operatorPages(parts),
+    ...tokenPages(parts),
     ...consoleAccountPages(parts),
     ...accountCreditPages(parts),
     ...accountViewPages(parts),
@@ -52,4 +54,5 @@ export function consoleRows(parts: ConsoleContext) {
     ...candidatePages(parts),
     ...configurationPages(parts),
   ] as const;
+  return [...rows, openapiPage(rows)] as const;
 }

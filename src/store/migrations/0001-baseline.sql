@@ -618,7 +618,7 @@ CREATE TABLE recovery_code (
   PRIMARY KEY (owner_id, code_hash)
 );
 
--- A removed operator keeps its row: the audit log refers to it.
+-- A person, or a machine whose token expires. A removed operator keeps its row: the audit log refers to it.
 CREATE TABLE operator (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name       text NOT NULL,
@@ -626,9 +626,18 @@ CREATE TABLE operator (
   role       text NOT NULL,
   created_at timestamptz NOT NULL,
   removed_at timestamptz,
+  expires_at timestamptz,
   CONSTRAINT role_is_known CHECK (role IN ('viewer', 'support', 'admin'))
 );
 CREATE UNIQUE INDEX operator_name ON operator (name_key) WHERE removed_at IS NULL;
+
+-- The token of a machine. In a restored database none is valid, so none that was revoked meanwhile.
+CREATE TABLE operator_token (
+  token_hash  bytea PRIMARY KEY,
+  operator_id bigint NOT NULL,
+  CONSTRAINT operator_token_hash_is_sha256 CHECK (octet_length(token_hash) = 32)
+);
+COMMENT ON TABLE operator_token IS 'in no backup';
 
 -- Links that an operator gives to a person. A used one stays until it is pruned, so that a second use is recognised.
 CREATE TABLE one_time_link (
