@@ -101,7 +101,9 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   ];
   const metricsPage = async () => renderPage(await lists());
   const app = openConsole(parts, { shared, identity, pages }, opened);
-  const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);
+  const { trustedProxies } = config.edge;
+  const adminParts = { pages: { '/metrics': metricsPage }, app, trustedProxies, clock, log };
+  const admin = await openAdmin(adminParts, config.admin);
   opened.defer(() => admin.close());
   const closing = opened.move();
   return {
@@ -190,6 +192,7 @@ function openConsole(
       configuration: parts.configuration,
       log,
     }),
+    config.admin.publicUrl,
   );
 }
 

@@ -21,7 +21,15 @@ import { model } from './schema-models.ts';
 import { exchange } from './schema-prices.ts';
 import { provider, secretHeaders } from './schema-providers.ts';
 import { gpu, slot } from './schema-slots.ts';
-import { address, cidr, httpUrl, loopbackAddress, withoutSlash } from './validators.ts';
+import {
+  address,
+  cidr,
+  encryptedUrl,
+  httpUrl,
+  loopbackAddress,
+  originUrl,
+  withoutSlash,
+} from './validators.ts';
 
 const dayMs = 86_400_000;
 const maxPort = 65_535;
@@ -40,6 +48,13 @@ const listen = object('The address of the API and its documentation pages.', {
 });
 
 const admin = object('The address of the console and of `GET /metrics`. Loopback only.', {
+  public_url: optional(
+    checked(
+      'The origin at which browsers reach the console through a proxy on this machine, such as https://console.example.com: for links and cookies. Needs `edge.trusted_proxies`, and a name that no other site has.',
+      (value) => originUrl(value) ?? encryptedUrl(value),
+      (url) => new URL(url).origin,
+    ),
+  ),
   host: withDefault(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
   port: withDefault(integer('The port; 0 selects a free one.', 0, maxPort), String(defaultPorts.admin)),
 });

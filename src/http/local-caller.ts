@@ -11,16 +11,21 @@ export function isLocalCaller(headers: IncomingHttpHeaders, ownHost: string): bo
   return headers.origin === undefined && isFromOwnPage(headers) && namesLoopback(headers.host, ownHost);
 }
 
+/** Whether a `Host` header names the public origin of the operator's app. */
+export function namesOrigin(host: string | undefined, publicOrigin: string | null): boolean {
+  return publicOrigin !== null && host === new URL(publicOrigin).host;
+}
+
 /**
- * Whether a request to the operator's app comes from the app itself in a local browser. Its pages
- * may send requests with their own origin. A link on another site may open them as a page of their
- * own.
+ * Whether a request to the operator's app, whose `Host` is the app's, comes from the app itself in a
+ * browser. Its pages may send requests with their own origin. A link on another site may open them
+ * as a page of their own. `publicOrigin` is null for a request by a loopback name.
  */
-export function isLocalBrowser(headers: IncomingHttpHeaders, ownHost: string): boolean {
+export function isOwnBrowser(headers: IncomingHttpHeaders, publicOrigin: string | null): boolean {
   const { origin, host } = headers;
-  const isOwnOrigin = origin === undefined || origin === `http://${host}` || origin === `https://${host}`;
+  const own = publicOrigin === null ? [`http://${host}`, `https://${host}`] : [publicOrigin];
   const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
-  return isOwnOrigin && (isFromOwnPage(headers) || isLink) && namesLoopback(host, ownHost);
+  return (origin === undefined || own.includes(origin)) && (isFromOwnPage(headers) || isLink);
 }
 
 function isFromOwnPage({ 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {

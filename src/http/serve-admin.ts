@@ -6,12 +6,12 @@ import type { Clock } from '../time/clock.ts';
 import type { JsonReply, Reply } from '../wire/reply.ts';
 import { ClientAddresses } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
-import { isLocalBrowser, isLocalCaller, namesLoopback } from './local-caller.ts';
+import { isLocalCaller, isOwnBrowser, namesLoopback, namesOrigin } from './local-caller.ts';
 import { BodyTooLarge } from './read-body.ts';
 import type { ResponseStyle } from './response-style.ts';
 import { serve } from './serve.ts';
 
-/** The loopback server for operator tools. */
+/** The loopback server for operator tools; a proxy may serve its app. */
 export interface AdminServer {
   readonly port: number;
   close(): Promise<void>;
@@ -22,6 +22,8 @@ export type AdminPage = () => string | Promise<string>;
 
 /** An app for a browser on the operator's port: the console. */
 export interface AdminApp {
+  /** The origin at which a proxy serves it; null: only loopback names reach it. */
+  readonly publicOrigin: string | null;
   /** Null: not a request of the app. */
   styleOf(exchange: Exchange): ResponseStyle | null;
   respond(exchange: Exchange): Promise<Reply>;
@@ -31,6 +33,8 @@ export interface AdminApp {
 export interface AdminParts {
   readonly pages: Readonly<Record<string, AdminPage>>;
   readonly app?: AdminApp;
+  /** Addresses and CIDRs whose `X-Forwarded-For` is trusted, where a proxy serves the app. */
+  readonly trustedProxies?: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -45,7 +49,7 @@ const clientStallMs = 30_000;
  * another site. Rejects when the address cannot be bound.
  */
 export async function serveAdmin(
-  { pages, app, clock, log }: AdminParts,
+  { pages, app, trustedProxies = [], clock, log }: AdminParts,
   address: { readonly host: string; readonly port: number },
 ): Promise<AdminServer> {
   // The configured port may be 0, or taken.
@@ -59,7 +63,7 @@ export async function serveAdmin(
           ? respondWithPage(pages, address.host, exchange)
           : respondWithApp(app, { host: address.host, port }, exchange);
       },
-      addresses: new ClientAddresses([]),
+      addresses: new ClientAddresses(app?.publicOrigin == null ? [] : trustedProxies),
       rateLimit: null,
       countsConnections: true,
       clientLimits,
@@ -83,9 +87,11 @@ async function respondWithApp(
   exchange: Exchange,
 ): Promise<Reply> {
   const { headers } = exchange;
-  if (!namesLoopback(headers.host, host))
+  const publicOrigin = namesOrigin(headers.host, app.publicOrigin) ? app.publicOrigin : null;
+  if (publicOrigin === null && !namesLoopback(headers.host, host))
     throw new PageRefusal('invalid_origin', pageMessages.foreignHost(port));
-  if (!isLocalBrowser(headers, host)) throw new PageRefusal('invalid_origin', pageMessages.invalidOrigin);
+  if (!isOwnBrowser(headers, publicOrigin))
+    throw new PageRefusal('invalid_origin', pageMessages.invalidOrigin);
   return app.respond(exchange);
 }
 

@@ -15,7 +15,7 @@ export function pageOrigins(
 ): PageOrigins {
   return {
     dashboard: auth.publicUrl ?? reachableUrl(listen.host, ports.listen),
-    console: reachableUrl(admin.host, ports.admin),
+    console: admin.publicUrl ?? reachableUrl(admin.host, ports.admin),
   };
 }
 

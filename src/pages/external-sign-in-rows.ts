@@ -88,8 +88,7 @@ function oidcCallbackPage(parts: DashboardContext) {
       const step = client.cookie(stepCookie) ?? '';
       const outcome = await oidcOf(identity).end(step, returned, signInClientOf('dashboard', client));
       const cookies = [stepCookieOf(null, client)];
-      if (outcome.kind === 'session')
-        cookies.push(sessionCookie('dashboard', outcome.session.token, client.isSecure));
+      if (outcome.kind === 'session') cookies.push(sessionCookie('dashboard', outcome.session.token, client));
       const reason = outcome.kind === 'refused' ? outcome.why : outcome.kind;
       return redirectTo(
         outcome.kind === 'session' ? '/dashboard/' : `/dashboard/sign-in?refused=${reason}`,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { namesOrigin } from '../http/local-caller.ts';
 
 /** The browser or machine behind a request, for sign-in, cookies and the audit log. */
 export interface PageClient {
@@ -11,6 +12,8 @@ export interface PageClient {
   readonly isSecure: boolean;
   /** The token of an `Authorization: Bearer` header, or null. */
   readonly bearer: string | null;
+  /** Whether cookies have the prefix `__Host-`, which no neighbouring name can set. */
+  readonly isHostBound: boolean;
   /** The value of a cookie, or null. */
   cookie(name: string): string | null;
 }
@@ -24,12 +27,16 @@ interface Request {
 
 /**
  * Reads the client of a request. A proxy that ends TLS states it in `X-Forwarded-Proto`, and
- * a browser in `Origin`; a client that states it falsely makes only its own cookies stricter.
+ * a browser in `Origin`; a client that states it falsely makes only its own cookies stricter. At
+ * `publicOrigin` nothing needs to be stated.
  */
-export function pageClientOf(request: Request): PageClient {
+export function pageClientOf(request: Request, publicOrigin: string | null = null): PageClient {
   const { headers } = request;
+  const isHostBound = namesOrigin(headers.host, publicOrigin) && publicOrigin?.startsWith('https:') === true;
   const isSecure =
-    headers['x-forwarded-proto'] === 'https' || headers.origin?.startsWith('https://') === true;
+    isHostBound ||
+    headers['x-forwarded-proto'] === 'https' ||
+    headers.origin?.startsWith('https://') === true;
   return {
     requestId: request.requestId,
     ip: request.clientIp,
@@ -37,6 +44,7 @@ export function pageClientOf(request: Request): PageClient {
     origin: `${isSecure ? 'https' : 'http'}://${headers.host ?? ''}`,
     isSecure,
     bearer: /^Bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1]?.trim() ?? null,
+    isHostBound,
     cookie: (name) => cookieOf(headers.cookie ?? '', name),
   };
 }

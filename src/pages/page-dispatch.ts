@@ -13,13 +13,14 @@ import type { Reply } from '../wire/reply.ts';
 import { maxQueryBytes } from '../wire/shapes/query.ts';
 import type { IdempotentChanges, StoredReply } from './idempotency.ts';
 import { isFromOwnOrigin, type PageClient, pageClientOf } from './page-client.ts';
-import { PageReply, sessionCookies } from './page-reply.ts';
+import { PageReply, sessionTokenOf } from './page-reply.ts';
 import { type AnyPageRoute, isChange, type PageCredential } from './page-route.ts';
 import { type Area, includesRole, type PageSession, type Sessions } from './page-session.ts';
 
 /** What dispatching a request of the pages needs. */
 export interface PageDispatchParts {
   readonly area: Area;
+  readonly publicOrigin: string | null;
   readonly table: RouteTable<AnyPageRoute>;
   readonly sessions: Sessions;
   readonly changes: IdempotentChanges;
@@ -43,7 +44,7 @@ export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange)
   const { route, params } = found;
   exchange.logFields.route = route.path;
   const isChanging = isChange(exchange.method);
-  const client = pageClientOf(exchange);
+  const client = pageClientOf(exchange, parts.publicOrigin);
   // No browser sends this header for another site: only cookies need the own origin.
   const hasToken = parts.area === 'console' && route.credential !== 'none' && client.bearer !== null;
   if (isChanging && !hasToken && !isFromOwnOrigin(exchange.headers))
@@ -89,7 +90,7 @@ async function sessionOf(
   const session =
     area === 'console' && client.bearer !== null
       ? await machineOf(sessions, credential, client.bearer, client.ip)
-      : await personOf(sessions, client.cookie(sessionCookies[area]));
+      : await personOf(sessions, sessionTokenOf(area, client));
   if (session === null || session.kind !== (area === 'dashboard' ? 'owner' : 'operator'))
     throw new PageRefusal('session_required', pageMessages.sessionRequired);
   if (session.kind === 'operator' && !includesRole(session.role, role ?? 'viewer'))

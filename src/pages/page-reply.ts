@@ -1,4 +1,5 @@
 import type { StreamSink } from '../wire/reply.ts';
+import type { PageClient } from './page-client.ts';
 import type { Area } from './page-session.ts';
 
 /** A response with more than a JSON body of status 200. */
@@ -41,23 +42,36 @@ export function redirectTo(path: string, cookies: readonly string[] = []): PageR
   });
 }
 
-/** The name of an area's session cookie. */
+/** What a cookie needs of the browser that gets it. */
+type CookieClient = Pick<PageClient, 'isSecure' | 'isHostBound'>;
+
+/** The name of an area's session cookie, without the prefix of a public name. */
 export const sessionCookies: Readonly<Record<Area, string>> = {
   dashboard: 'naru_session',
   console: 'naru_console',
 };
 
+/** The session token that a browser sent for an area, or null. */
+export function sessionTokenOf(area: Area, client: PageClient): string | null {
+  return client.cookie(`${prefixOf(client)}${sessionCookies[area]}`);
+}
+
+/** Of a cookie's name. A cookie with the prefix is for one name and all its paths. */
+function prefixOf({ isHostBound }: Pick<PageClient, 'isHostBound'>): '' | '__Host-' {
+  return isHostBound ? '__Host-' : '';
+}
+
 /**
  * The `Set-Cookie` value that gives the browser a session, or with `token` null ends it there. A
  * session cookie ends with the browser at the latest; the server decides when it really ends.
  */
-export function sessionCookie(area: Area, token: string | null, isSecure: boolean): string {
+export function sessionCookie(area: Area, token: string | null, client: CookieClient): string {
   return [
-    `${sessionCookies[area]}=${token ?? ''}`,
-    `Path=/${area}`,
+    `${prefixOf(client)}${sessionCookies[area]}=${token ?? ''}`,
+    `Path=/${client.isHostBound ? '' : area}`,
     'HttpOnly',
     'SameSite=Strict',
-    ...(isSecure ? ['Secure'] : []),
+    ...(client.isSecure ? ['Secure'] : []),
     ...(token === null ? ['Max-Age=0'] : []),
   ].join('; ');
 }

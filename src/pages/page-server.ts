@@ -15,6 +15,8 @@ import { StaticFiles } from './static-files.ts';
 /** What serving one area needs. */
 export interface PageServerParts {
   readonly area: Area;
+  /** The origin at which a proxy serves the console; null for the dashboard. */
+  readonly publicOrigin: string | null;
   readonly rows: readonly AnyPageRoute[];
   readonly sessions: Sessions;
   readonly changes: IdempotentChanges;
@@ -31,6 +33,7 @@ const shortAddress = /^\/(?:models|rankings|providers)(?:\/|$)/;
  */
 export class PageServer {
   readonly rows: readonly AnyPageRoute[];
+  readonly publicOrigin: string | null;
   readonly #home: string;
   readonly #prefix: string;
   readonly #apiPrefix: string;
@@ -38,12 +41,13 @@ export class PageServer {
   readonly #files: StaticFiles;
   readonly #style: ResponseStyle;
 
-  constructor({ area, rows, sessions, changes, log, distFolder }: PageServerParts) {
+  constructor({ area, publicOrigin, rows, sessions, changes, log, distFolder }: PageServerParts) {
     this.rows = rows;
+    this.publicOrigin = publicOrigin;
     this.#home = `/${area}`;
     this.#prefix = `/${area}/`;
     this.#apiPrefix = `/${area}/api/`;
-    this.#dispatch = { area, table: new RouteTable(rows), sessions, changes };
+    this.#dispatch = { area, publicOrigin, table: new RouteTable(rows), sessions, changes };
     this.#files = new StaticFiles(area, distFolder);
     this.#style = pageStyle(log);
   }

@@ -21,8 +21,8 @@ export interface PagesParts extends Pick<PageContext, 'database' | 'clock' | 'id
 export interface Pages {
   readonly context: PageContext;
   readonly changes: IdempotentChanges;
-  /** Serves the rows of an area, with its app. */
-  serve(area: Area, rows: readonly AnyPageRoute[]): PageServer;
+  /** Serves the rows of an area, with its app; the console also at a public origin. */
+  serve(area: Area, rows: readonly AnyPageRoute[], publicOrigin?: string | null): PageServer;
   /** Ends the live views, so that a drain does not wait for them. */
   stop(): void;
   close(): Promise<void>;
@@ -49,7 +49,8 @@ export function openPages({
   return {
     context: { reads, database, clock, identity, watchers },
     changes,
-    serve: (area, rows) => new PageServer({ area, rows, sessions, changes, log, distFolder }),
+    serve: (area, rows, publicOrigin = null) =>
+      new PageServer({ area, publicOrigin, rows, sessions, changes, log, distFolder }),
     stop: () => watchers.close(),
     close: () => reads.close(),
   };

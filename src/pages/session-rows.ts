@@ -5,7 +5,7 @@ import { messages } from '../errors/messages.ts';
 import type { SessionRow } from '../identity/sessions-sql.ts';
 import { isoOf } from '../time/clock.ts';
 import type { PageContext } from './context.ts';
-import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
+import { PageReply, sessionCookie, sessionTokenOf } from './page-reply.ts';
 import { pageRoute } from './page-route.ts';
 import { type Area, type PageSession, roles } from './page-session.ts';
 import { instant } from './shapes.ts';
@@ -66,9 +66,9 @@ export function sessionPages(area: Area, { identity }: PageContext) {
       summary: 'Sign out',
       response: z.strictObject({ signed_out: z.literal(true) }),
       handle: async ({ client }) => {
-        const token = client.cookie(sessionCookies[area]);
+        const token = sessionTokenOf(area, client);
         if (token !== null) await identity.sessions.signOut(token);
-        const cookies = [sessionCookie(area, null, client.isSecure)];
+        const cookies = [sessionCookie(area, null, client)];
         return new PageReply({ body: { signed_out: true }, cookies });
       },
     }),

@@ -9,7 +9,7 @@ import type { RedeemFault, RedeemOutcome } from '../identity/owners.ts';
 import type { SignInClient } from '../identity/sessions.ts';
 import type { SignInOutcome } from '../identity/sign-in.ts';
 import type { PageClient } from './page-client.ts';
-import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
+import { PageReply, sessionCookie, sessionTokenOf } from './page-reply.ts';
 import { areaOf, type PageCall, pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';
 
@@ -45,7 +45,7 @@ export function signInClientOf(area: Area, client: PageClient): SignInClient {
   return {
     address: client.ip,
     userAgent: client.userAgent ?? '',
-    earlierToken: client.cookie(sessionCookies[area]),
+    earlierToken: sessionTokenOf(area, client),
     limitedAs: limitedAs(client.ip),
   };
 }
@@ -59,7 +59,7 @@ export function signInReply(area: Area, client: PageClient, outcome: RedeemOutco
     case 'session':
       return new PageReply({
         body: { state: 'signed_in', step: null },
-        cookies: [sessionCookie(area, outcome.session.token, client.isSecure)],
+        cookies: [sessionCookie(area, outcome.session.token, client)],
       });
     case 'totp':
       return new PageReply({ body: { state: 'code_required', step: outcome.step } });

@@ -4,7 +4,7 @@ import { describeError, type Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { StreamSink } from '../wire/reply.ts';
 import type { PageClient } from './page-client.ts';
-import { PageReply, sessionCookies } from './page-reply.ts';
+import { PageReply, sessionTokenOf } from './page-reply.ts';
 import type { PageSession, Sessions } from './page-session.ts';
 import { repeat } from './repeat.ts';
 
@@ -91,7 +91,7 @@ export class Watchers {
       throw new PageRefusal('too_many_watchers', pageMessages.tooManyWatchers, { retryAfterSec: 10 });
     const isToken = session.kind === 'operator' && session.isToken;
     const area = session.kind === 'owner' ? 'dashboard' : 'console';
-    const token = (isToken ? client.bearer : client.cookie(sessionCookies[area])) ?? '';
+    const token = (isToken ? client.bearer : sessionTokenOf(area, client)) ?? '';
     const ended = Promise.withResolvers<EndReason>();
     const watcher: Watcher = { owner, end: ended.resolve };
     // It counts from now on: the stream itself begins only when the head is sent.

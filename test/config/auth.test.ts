@@ -42,3 +42,16 @@ test('a domain that may sign in is in lower case', () => {
   const text = `auth: { public_url: "https://n.example", ${oidc.replace(' }', ', allowed_domains: [Example.com] }')} }`;
   assert.match(faultsOf(text).join(), /lower case/);
 });
+
+test('the public origin of the console is encrypted, needs a trusted proxy, and a name of its own', () => {
+  const edge = 'edge: { trusted_proxies: [127.0.0.1] }';
+  const { admin } = configOf(`admin: { public_url: "https://console.example/" }\n${edge}`);
+  assert.equal(admin.publicUrl, 'https://console.example');
+  assert.equal(configOf('').admin.publicUrl, null);
+  const faults = (url: string, rest = edge) => faultsOf(`admin: { public_url: "${url}" }\n${rest}`).join();
+  assert.match(faults('https://console.example', ''), /needs edge\.trusted_proxies/);
+  assert.match(faults('http://console.example'), /must begin with https/);
+  assert.match(faults('https://console.example/console'), /without a path/);
+  const same = `${edge}\nauth: { public_url: "https://naru.example" }`;
+  assert.match(faults('https://naru.example:8443', same), /must have another name/);
+});

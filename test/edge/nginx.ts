@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -46,6 +46,8 @@ export interface NginxOptions {
   readonly connections?: number;
   /** The proxy whose X-Forwarded-For it trusts. */
   readonly believes?: string;
+  /** Serves the console of this admin port on a port of its own, at `console.example.com`. */
+  readonly console?: { readonly port: number; readonly admin: number };
 }
 
 /** Starts nginx without privileges; throws with the remedy when it is not installed. */
@@ -54,6 +56,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
     throw new Error('nginx is missing, and the edge cannot be tested without: apt-get install nginx');
   const folder = mkdtempSync(join(tmpdir(), 'naru-nginx-'));
   for (const name of ['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']) mkdirSync(join(folder, name));
+  if (options.console !== undefined) writeConsole(options.console, folder);
   const { host, port } = options.at ?? { host: '127.0.0.1', port: await freePort() };
   const log = join(folder, 'error.log');
   writeFileSync(log, '');
@@ -101,7 +104,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
  * not found.
  */
 function configFor(
-  { behind, unlimited = false, connections = 1_000, believes }: NginxOptions,
+  { behind, unlimited = false, connections = 1_000, believes, console }: NginxOptions,
   address: string,
   folder: string,
 ): string {
@@ -127,10 +130,35 @@ function configFor(
     ...(believes === undefined
       ? []
       : [['#set_real_ip_from 10.0.0.0/8;', `set_real_ip_from ${believes};`] as const]),
+    ...(console === undefined
+      ? []
+      : [['#include /etc/nginx/nginx-console.conf;', `include ${folder}/nginx-console.conf;`] as const]),
   ];
+  return changed('deploy/nginx.conf', text, changes);
+}
+
+/** Writes the deployed file of the console for these ports, with a certificate of its own. */
+function writeConsole({ port, admin }: { readonly port: number; readonly admin: number }, folder: string) {
+  const name = 'deploy/nginx-console.conf';
+  const live = '/etc/letsencrypt/live/console.example.com';
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  const files = ['-keyout', key, '-out', cert, '-subj', '/CN=console.example.com'];
+  execFileSync('openssl', ['req', '-x509', ...kind, ...files], { stdio: 'ignore' });
+  chmodSync(key, 0o644);
+  const text = changed(name, readFileSync(join(root, name), 'utf8'), [
+    ['listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`],
+    ['listen [::]:443 ssl http2;', ''],
+    [`${live}/fullchain.pem`, cert],
+    [`${live}/privkey.pem`, key],
+    ['http://127.0.0.1:8788', `http://127.0.0.1:${admin}`],
+  ]);
+  writeFileSync(join(folder, 'nginx-console.conf'), text);
+}
+
+function changed(name: string, text: string, changes: readonly (readonly [string, string])[]): string {
   return changes.reduce((config, [from, to]) => {
-    if (config.split(from).length !== 2)
-      throw new Error(`deploy/nginx.conf must have ${JSON.stringify(from)} once`);
+    if (config.split(from).length !== 2) throw new Error(`${name} must have ${JSON.stringify(from)} once`);
     return config.replace(from, to);
   }, text);
 }

@@ -5,18 +5,27 @@ import { redirectTo, sessionCookie } from '../../src/pages/page-reply.ts';
 
 test('a session cookie is bound to its area, and Secure behind TLS', () => {
   assert.equal(
-    sessionCookie('dashboard', 'abc', false),
+    sessionCookie('dashboard', 'abc', { isSecure: false, isHostBound: false }),
     'naru_session=abc; Path=/dashboard; HttpOnly; SameSite=Strict',
   );
   assert.equal(
-    sessionCookie('console', 'abc', true),
+    sessionCookie('console', 'abc', { isSecure: true, isHostBound: false }),
     'naru_console=abc; Path=/console; HttpOnly; SameSite=Strict; Secure',
   );
-  assert.match(sessionCookie('console', null, true), /^naru_console=; .*; Max-Age=0$/);
+  assert.equal(
+    sessionCookie('console', 'abc', { isSecure: true, isHostBound: true }),
+    '__Host-naru_console=abc; Path=/; HttpOnly; SameSite=Strict; Secure',
+  );
+  assert.match(
+    sessionCookie('console', null, { isSecure: true, isHostBound: false }),
+    /^naru_console=; .*; Max-Age=0$/,
+  );
 });
 
 test('a redirect has a path of this server and no body', () => {
-  const reply = redirectTo('/dashboard/', [sessionCookie('dashboard', 'abc', false)]);
+  const reply = redirectTo('/dashboard/', [
+    sessionCookie('dashboard', 'abc', { isSecure: false, isHostBound: false }),
+  ]);
   assert.equal(reply.status, 302);
   assert.equal(reply.headers['Location'], '/dashboard/');
   assert.equal(reply.cookies.length, 1);

@@ -49,6 +49,7 @@ async function startLive(limits = {}): Promise<{ readonly server: Served; readon
   });
   const pages = new PageServer({
     area: 'dashboard',
+    publicOrigin: null,
     rows: [row],
     sessions,
     changes: new IdempotentChanges({ database, clock: systemClock }),

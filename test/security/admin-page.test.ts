@@ -109,7 +109,7 @@ test('an operator page that fails is a 500 without its reason, and the others st
 // security:28
 test('the console says how to reach it, when it is opened at another name', async (t) => {
   const style = pageStyle(silentLog);
-  const app = { styleOf: () => style, respond: () => assert.fail('it was opened') };
+  const app = { publicOrigin: null, styleOf: () => style, respond: () => assert.fail('it was opened') };
   const console = await serveAdmin(
     { pages: {}, app, clock: systemClock, log: silentLog },
     { host: '127.0.0.1', port: 0 },

@@ -19,6 +19,7 @@ export function checkFile(tree: Tree, sourceMap: SourceMap, known: KnownMetadata
   const file = mappingOf(rootSchema, tree, sourceMap);
   checkPorts(file);
   checkEdge(file);
+  checkAdmin(file);
   checkAuth(file);
   checkBackup(file);
   const providers = namesOf(file.mappings('providers'), 'providers', 'slug');
@@ -48,6 +49,17 @@ function checkEdge(file: FileMapping): void {
       'rate_limit',
       'is external, so state the addresses of the proxy that limits rates in trusted_proxies',
     );
+}
+
+function checkAdmin(file: FileMapping): void {
+  const admin = file.mapping('admin');
+  const url = admin.value('public_url');
+  if (url === undefined) return;
+  if (!file.mapping('edge').states('trusted_proxies'))
+    admin.addAt('public_url', 'needs edge.trusted_proxies: the address from which the proxy connects');
+  const dashboard = file.mapping('auth').value('public_url') ?? '';
+  if (URL.canParse(url) && URL.parse(dashboard)?.hostname === new URL(url).hostname)
+    admin.addAt('public_url', 'must have another name than auth.public_url: cookies do not know ports');
 }
 
 function checkAuth(file: FileMapping): void {

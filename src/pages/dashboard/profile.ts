@@ -90,7 +90,7 @@ function deletePage({ identity }: DashboardContext) {
     response: z.strictObject({ deleted: z.boolean() }),
     handle: async (call) => {
       const deleted = await identity.owners.deleteData(await confirmedOwner(identity, call));
-      const cookies = [sessionCookie('dashboard', null, call.client.isSecure)];
+      const cookies = [sessionCookie('dashboard', null, call.client)];
       return new PageReply({ body: { deleted }, cookies });
     },
   });
