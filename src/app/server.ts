@@ -75,7 +75,7 @@ export interface Server {
 export async function startServer(parts: ServerParts): Promise<Server | null> {
   const { config, database, workers, clock, log, stopRequested } = parts;
   await using opened = new AsyncDisposableStack();
-  const identity = openIdentity(database, clock, config.auth.oidc);
+  const identity = openIdentity(database, clock, config.auth.oidc, config.admin);
   const pages = openPages({ identity, ...parts });
   opened.defer(() => pages.close());
   let ownEdition = await publishAtStart(config, parts);

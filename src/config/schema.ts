@@ -57,6 +57,14 @@ const admin = object('The address of the console and of `GET /metrics`. Loopback
   ),
   host: withDefault(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
   port: withDefault(integer('The port; 0 selects a free one.', 0, maxPort), String(defaultPorts.admin)),
+  session_hours: withDefault(
+    integer("How long an operator's new session lasts at most; 120 is a working week.", 1, 120),
+    '24',
+  ),
+  session_idle_hours: withDefault(
+    integer("After how many hours without a request an operator's new session ends.", 1, 120),
+    '12',
+  ),
 });
 
 const database = object('The database of accounts, keys and settlements.', {

@@ -10,7 +10,7 @@ import { Operators } from './operators.ts';
 import { Owners } from './owners.ts';
 import { Passkeys } from './passkeys.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { Sessions } from './sessions.ts';
+import { type OperatorSessionHours, Sessions } from './sessions.ts';
 import { pruneExpired } from './sessions-sql.ts';
 import { SignIn } from './sign-in.ts';
 import { SignInThrottle } from './throttle.ts';
@@ -21,6 +21,8 @@ interface IdentityParts {
   readonly clock: Clock;
   /** Null: sign-in by OpenID Connect is off. */
   readonly oidc: OidcConfig | null;
+  /** Absent: an operator's session lasts a day. */
+  readonly operatorSessions?: OperatorSessionHours;
   /** Creates an account for a person of the OpenID provider; accounts belong to another room. */
   readonly createAccount: AccountCreator;
   /** Absent: hashes of the full cost. */
@@ -36,7 +38,11 @@ export type Identity = ReturnType<typeof createIdentity>;
 /** Builds identity on an open database. It opens nothing that must be closed. */
 export function createIdentity(order: IdentityParts) {
   const { database, clock, oidc, createAccount, hasher = new PasswordHasher() } = order;
-  const sessions = new Sessions(database, clock);
+  const sessions = new Sessions(
+    database,
+    clock,
+    order.operatorSessions ?? { sessionHours: 24, sessionIdleHours: 12 },
+  );
   const links = new OneTimeLinks(database, clock);
   const passkeys = new Passkeys(database, clock);
   const throttle = new SignInThrottle(database, clock);

@@ -2,9 +2,6 @@ import { column, nullable, number, type RowOf, recordOf } from '../store/record.
 import type { Sql } from '../store/sql.ts';
 import type { OperatorRole } from './audit.ts';
 
-/** A session that makes no request for so long ends. */
-export const sessionIdleMs = 12 * 3_600_000;
-
 /** How a session began. */
 export type SignInWay = 'password' | 'passkey' | 'oidc' | 'link' | 'key';
 
@@ -30,6 +27,8 @@ const sessions = recordOf({
   userAgent: column<string>('s.user_agent'),
   createdAtMs: column<number>('s.created_at'),
   lastSeenAtMs: column<number>('s.last_seen_at'),
+  /** A session that makes no request for so long ends. */
+  idleMs: column<number>('s.idle_ms'),
   expiresAtMs: column<number>('s.expires_at'),
   /** Whether the owner, operator or key that it belongs to still exists and may sign in, for an open account. */
   isValid:
@@ -68,7 +67,7 @@ const maxListed = 10_000;
 /** Stores a session and returns its id. */
 export async function insertSession(
   sql: Sql,
-  session: Pick<SessionRow, 'via' | 'address' | 'userAgent' | 'createdAtMs' | 'expiresAtMs'> & {
+  session: Pick<SessionRow, 'via' | 'address' | 'userAgent' | 'createdAtMs' | 'idleMs' | 'expiresAtMs'> & {
     readonly hash: Buffer;
     readonly owner: SessionOwner;
   },
@@ -79,8 +78,8 @@ export async function insertSession(
       ? [null, null, null, owner.operatorId]
       : [owner.accountId, owner.ownerId, owner.keyId ?? null, null];
   const [row] = await sql.query<{ id: bigint }>(
-    `INSERT INTO page_session (token_hash, account_id, owner_id, key_id, operator_id, via, address, user_agent, created_at, last_seen_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, to_timestamp($9::float8 / 1000), to_timestamp($9::float8 / 1000), to_timestamp($10::float8 / 1000))
+    `INSERT INTO page_session (token_hash, account_id, owner_id, key_id, operator_id, via, address, user_agent, created_at, last_seen_at, expires_at, idle_ms)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, to_timestamp($9::float8 / 1000), to_timestamp($9::float8 / 1000), to_timestamp($10::float8 / 1000), $11)
      RETURNING id`,
     [
       session.hash,
@@ -90,6 +89,7 @@ export async function insertSession(
       session.userAgent,
       session.createdAtMs,
       session.expiresAtMs,
+      session.idleMs,
     ],
   );
   if (row === undefined) throw new Error('INSERT INTO page_session returned no row');
@@ -148,14 +148,14 @@ export async function deleteSessions(
 /** Deletes expired sessions, links, steps and windows of attempts. */
 export async function pruneExpired(sql: Sql, nowMs: number): Promise<void> {
   const ends = [
-    ['page_session', 'expires_at', nowMs],
-    ['page_session', 'last_seen_at', nowMs - sessionIdleMs],
-    ['one_time_link', 'expires_at', nowMs],
-    ['sign_in_step', 'expires_at', nowMs],
-    ['sign_in_attempt', 'window_ends_at', nowMs],
+    ['page_session', 'expires_at'],
+    ['page_session', "last_seen_at + idle_ms * interval '1 ms'"],
+    ['one_time_link', 'expires_at'],
+    ['sign_in_step', 'expires_at'],
+    ['sign_in_attempt', 'window_ends_at'],
   ] as const;
-  for (const [table, column, endMs] of ends)
-    await sql.query(`DELETE FROM ${table} WHERE ${column} <= to_timestamp($1::float8 / 1000)`, [endMs]);
+  for (const [table, end] of ends)
+    await sql.query(`DELETE FROM ${table} WHERE ${end} <= to_timestamp($1::float8 / 1000)`, [nowMs]);
 }
 
 /** The condition of a scope, with its parameters from `$first` on. */

@@ -13,7 +13,6 @@ import {
   type SessionRow,
   type SessionScope,
   type SignInWay,
-  sessionIdleMs,
   touchSession,
 } from './sessions-sql.ts';
 import { hashOfToken, newToken } from './tokens.ts';
@@ -23,7 +22,14 @@ const hourMs = 3_600_000;
 const touchEveryMs = 60_000;
 
 /** How long a session lasts at most. */
-const maxAgeMs = { owner: 7 * 24 * hourMs, key: 12 * hourMs, operator: 24 * hourMs } as const;
+const maxAgeMs = { owner: 7 * 24 * hourMs, key: 12 * hourMs } as const;
+const idleMs = 12 * hourMs;
+
+/** How long the sessions of operators last, at most and without a request. */
+export interface OperatorSessionHours {
+  readonly sessionHours: number;
+  readonly sessionIdleHours: number;
+}
 
 /** The browser that signs in. */
 export interface SignInClient {
@@ -68,10 +74,12 @@ export interface OpenedSession {
 export class Sessions {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #hours: OperatorSessionHours;
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database, clock: Clock, hours: OperatorSessionHours) {
     this.#database = database;
     this.#clock = clock;
+    this.#hours = hours;
   }
 
   /**
@@ -87,7 +95,9 @@ export class Sessions {
     const nowMs = this.#clock.now();
     const earlier = earlierToken === null ? null : hashOfToken(earlierToken);
     if (earlier !== null) await deleteSessionByHash(sql, earlier);
-    const age = 'operatorId' in owner ? maxAgeMs.operator : via === 'key' ? maxAgeMs.key : maxAgeMs.owner;
+    const ofOperator = 'operatorId' in owner ? this.#hours : null;
+    const ofOwner = via === 'key' ? maxAgeMs.key : maxAgeMs.owner;
+    const age = ofOperator === null ? ofOwner : ofOperator.sessionHours * hourMs;
     const { token, hash } = newToken();
     const sessionId = await insertSession(sql, {
       hash,
@@ -96,6 +106,7 @@ export class Sessions {
       address: address.slice(0, 100),
       userAgent: userAgent.slice(0, 500),
       createdAtMs: nowMs,
+      idleMs: ofOperator === null ? idleMs : ofOperator.sessionIdleHours * hourMs,
       expiresAtMs: nowMs + age,
     });
     return { token, sessionId };
@@ -153,7 +164,7 @@ export class Sessions {
 function isOpen(row: SessionRow, nowMs: number): boolean {
   const keyExpired = row.keyExpiresAtMs !== null && nowMs >= row.keyExpiresAtMs;
   return (
-    row.isValid && !keyExpired && nowMs < row.expiresAtMs && isRecent(row.lastSeenAtMs, nowMs, sessionIdleMs)
+    row.isValid && !keyExpired && nowMs < row.expiresAtMs && isRecent(row.lastSeenAtMs, nowMs, row.idleMs)
   );
 }
 

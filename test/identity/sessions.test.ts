@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createKey, revokeKey } from '../../src/accounts/keys.ts';
 import { suspendAccount } from '../../src/accounts/suspension.ts';
+import { openIdentity } from '../../src/operations/open-identity.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { browser, cli, type IdentityWorld, openWorld, password, sha256, tokenOf } from './world.ts';
@@ -220,6 +221,28 @@ test('neither a session nor a window of attempts that a clock ahead has stored l
   assert.deepEqual(await guess(), { kind: 'failed' });
   assert.equal(await world.identity.findSession(token), null);
   assert.equal(await world.identity.owners.confirm(session, null, client), 'confirm');
+});
+
+test('operator:4.2 a session of an operator lasts as configured: its idle time is that of the node that opened it', async () => {
+  const identity = openIdentity(world.database, world.clock, null, {
+    sessionHours: 120,
+    sessionIdleHours: 60,
+  });
+  const operator = await identity.operators.add({ name: 'weekly', role: 'viewer' }, cli);
+  if (typeof operator === 'string') assert.fail(operator);
+  const open = async () => {
+    const { token } = await identity.links.openConsole(operator, cli);
+    return tokenOf(await identity.signIn.withLink('console', token, browser()));
+  };
+  const [used, idle] = [await open(), await open()];
+  for (const hours of [59, 59]) {
+    world.clock.advance(hours * hourMs);
+    await world.other.prune();
+    assert.ok(await world.other.findSession(used));
+  }
+  assert.equal(await world.other.findSession(idle), null);
+  world.clock.advance(3 * hourMs);
+  assert.equal(await world.other.findSession(used), null);
 });
 
 test('signing out ends the session on every node', async () => {

@@ -671,6 +671,7 @@ CREATE TABLE page_session (
   user_agent   text NOT NULL,
   created_at   timestamptz NOT NULL,
   last_seen_at timestamptz NOT NULL,
+  idle_ms      integer NOT NULL,
   expires_at   timestamptz NOT NULL,
   CONSTRAINT session_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
   CONSTRAINT session_is_of_one_kind CHECK ((account_id IS NULL) <> (operator_id IS NULL)),
@@ -679,7 +680,6 @@ CREATE TABLE page_session (
 COMMENT ON TABLE page_session IS 'in no backup';
 CREATE INDEX page_session_account ON page_session (account_id, owner_id) WHERE account_id IS NOT NULL;
 CREATE INDEX page_session_operator ON page_session (operator_id) WHERE operator_id IS NOT NULL;
-CREATE INDEX page_session_last_seen ON page_session (last_seen_at);
 
 -- A sign-in, or the registration of a passkey, that has begun and is not complete.
 CREATE TABLE sign_in_step (
