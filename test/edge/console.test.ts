@@ -12,7 +12,8 @@ import { startNginx } from './nginx.ts';
 
 const cli = { kind: 'cli', name: 'test' } as const;
 
-test('operator:4.1 a proxy serves the console at its public name only, with cookies of that name', async (t) => {
+// spec:operator/4.1
+test('a proxy serves the console at its public name only, with cookies of that name', async (t) => {
   const port = await freePort();
   const origin = `https://console.example.com:${port}`;
   const gateway = await startTestGateway({

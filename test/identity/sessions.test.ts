@@ -223,7 +223,8 @@ test('neither a session nor a window of attempts that a clock ahead has stored l
   assert.equal(await world.identity.owners.confirm(session, null, client), 'confirm');
 });
 
-test('operator:4.2 a session of an operator lasts as configured: its idle time is that of the node that opened it', async () => {
+// spec:operator/4.2
+test('a session of an operator lasts as configured: its idle time is that of the node that opened it', async () => {
   const identity = openIdentity(world.database, world.clock, null, {
     sessionHours: 120,
     sessionIdleHours: 60,
