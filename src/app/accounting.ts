@@ -21,7 +21,7 @@ import { CreditLeases } from '../nodes/credit-leases.ts';
 import { DatabaseWaits } from '../nodes/database-waits.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
-import type { ReportedPrices } from '../nodes/nodes-sql.ts';
+import type { NodeDescription, ReportedPrices } from '../nodes/nodes-sql.ts';
 import { ReservationQueues } from '../nodes/reservation-queue.ts';
 import { lookedBack, type SeenChanges, seenUntilNow } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
@@ -63,6 +63,8 @@ export interface AccountingParts {
   readonly watch?: HistoryWatch | null;
   /** What this node reports of its prices; nothing if absent. */
   readonly prices?: () => ReportedPrices;
+  /** What runs here; nothing if absent. */
+  readonly describe?: () => NodeDescription;
   /** Called when an edition was published: its prices apply when this resolves. */
   readonly takePrices?: () => Promise<void>;
   /** Called once for each publication after that: the configuration must be reloaded. */
@@ -165,9 +167,10 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
 }
 
 function joinNodes(parts: AccountingParts, home: string): Promise<NodeRegistry> {
-  const { config, database, clock, log, onSuperseded, prices } = parts;
+  const { config, database, clock, log, onSuperseded, prices, describe } = parts;
   return NodeRegistry.join({
-    ...(prices === undefined ? {} : { prices }),
+    ...(prices && { prices }),
+    ...(describe && { describe }),
     database,
     clock,
     log,

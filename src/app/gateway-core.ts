@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { KeyService } from '../accounts/key-service.ts';
 import { DrainedCandidates } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
@@ -34,6 +35,8 @@ import { LiveCatalog } from './live-catalog.ts';
 /** The parts of a gateway; the caller closes the database after it. */
 export interface GatewayParts
   extends Pick<AccountingParts, 'config' | 'database' | 'dataDir' | 'log' | 'journal'> {
+  /** The version of Naru. */
+  readonly version: string;
   readonly clock: FollowingClock;
   readonly lanes: SlotAcquirer;
   readonly rate: RateGate;
@@ -98,7 +101,7 @@ const settleOnCloseMs = 3_000;
 
 /** Opens the core of a gateway; what is to be closed goes to `opened`. */
 export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack): Promise<GatewayCore> {
-  const { config, database, clock, log } = parts;
+  const { config, database, clock, log, version } = parts;
   const watch = config.database.url === 'embedded' ? null : await watchHistory(parts);
   await migrateLogged(database, log);
   await ensurePartitions(database, clock.now());
@@ -125,6 +128,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     onDrainsChanged,
     endCalls,
     prices: () => liveCatalog.served,
+    describe: () => ({ hostname: hostname(), version, configuration: liveCatalog.configurationHash }),
     takePrices: () => liveCatalog.takePrices(),
   });
   opened.defer(() => closeAccounting(accounting, watch, parts));

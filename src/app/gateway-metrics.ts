@@ -1,6 +1,7 @@
 import type { Served } from '../http/serve.ts';
 import { bufferKinds } from '../memory/budget.ts';
-import { addCounter, addGauge } from '../metrics/registry.ts';
+import { addCounter, addGauge, type Registry } from '../metrics/registry.ts';
+import type { RunningConfiguration } from '../pages/context.ts';
 import type { GatewayCore } from './gateway-core.ts';
 
 /**
@@ -33,9 +34,38 @@ export function addGatewayMetrics(core: GatewayCore, server: Served): void {
     'Prices that the configuration adds, lacks or states otherwise than the published edition; the edition is billed.',
     () => core.liveCatalog.served.differences,
   );
+  addBuild(core);
   addMemoryState(gauge, core);
   addDatabaseServers(core);
   addCertificate(core);
+}
+
+function addBuild({ registry, liveCatalog, version }: GatewayCore): void {
+  const help = 'What runs: the version, the hash of the configuration and the published edition; always 1.';
+  const labelNames = ['version', 'configuration', 'edition'];
+  addGauge(registry, { name: 'naru_build_info', help, labelNames }, () => {
+    const edition = String(liveCatalog.served.edition);
+    return [{ labels: { version, configuration: liveCatalog.configurationHash, edition }, value: 1 }];
+  });
+}
+
+/** Registers how the last reload of the configuration ended; a start counts as one. */
+export function addReload(
+  registry: Registry,
+  lastReload: () => RunningConfiguration['lastReload'],
+  startedAtMs: number,
+): void {
+  const gauge: AddGauge = (name, help, read) => addGauge(registry, { name, help }, () => [{ value: read() }]);
+  gauge(
+    'naru_configuration_last_reload_successful',
+    'Whether the last reload of the configuration took effect: 1, or 0 where the old one stays.',
+    () => ((lastReload()?.error ?? null) === null ? 1 : 0),
+  );
+  gauge(
+    'naru_configuration_last_reload_timestamp_seconds',
+    'When the configuration was last read, whether it took effect or not, in seconds since 1970.',
+    () => (lastReload()?.atMs ?? startedAtMs) / 1000,
+  );
 }
 
 function addCertificate({ registry, certificate }: GatewayCore): void {
@@ -107,12 +137,12 @@ function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayCore): 
 function addUpkeep(gauge: AddGauge, { alarms }: GatewayCore): void {
   gauge(
     'naru_last_backup_timestamp_seconds',
-    'When the last backup was made, in seconds since 1970; 0: never.',
+    'When the last backup was made, in seconds since 1970; before the first: when the database was created.',
     () => alarms.current.lastBackupAtMs / 1000,
   );
   gauge(
     'naru_last_verification_timestamp_seconds',
-    'When the ledger was last verified, in seconds since 1970; 0: never.',
+    'When the ledger was last verified, in seconds since 1970; before that: when the database was created.',
     () => alarms.current.lastVerificationAtMs / 1000,
   );
   gauge(

@@ -1,6 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { PricedCatalogue, type ServedEdition } from '../catalogue/edition.ts';
 import type { Config } from '../config/config.ts';
+import { hashOf } from '../config/hash.ts';
 import { Secret } from '../config/secret.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
@@ -34,6 +35,10 @@ export class LiveCatalog {
 
   get catalogue(): Catalogue {
     return this.#priced.catalogue;
+  }
+
+  get configurationHash(): string {
+    return hashOf(this.config);
   }
 
   get config(): Config {

@@ -15,6 +15,7 @@ import type { PageServer } from '../pages/page-server.ts';
 import { openPages, type Pages, type PagesParts } from '../pages/pages.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import type { Slots } from '../slots/slots.ts';
+import { addReload } from './gateway-metrics.ts';
 import { JobRunner } from './job-runner.ts';
 import { assertNoRestart } from './live-catalog.ts';
 import type { ProcessContext } from './process-context.ts';
@@ -31,7 +32,7 @@ export interface ConfigFile {
 
 /** The parts of a server. */
 export interface ServerParts
-  extends Omit<WorkerServices, 'config' | 'slots' | 'rate' | 'pages' | 'identity'>,
+  extends Omit<WorkerServices, 'version' | 'config' | 'slots' | 'rate' | 'pages' | 'identity'>,
     Pick<PagesParts, 'sessions' | 'distFolder'> {
   readonly config: Config;
   readonly proc: Pick<ProcessContext, 'version' | 'uid' | 'env'>;
@@ -85,6 +86,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   opened.defer(() => workers.stop(0, AbortSignal.abort()));
   const serving = workers.serve({
     ...parts,
+    version: parts.proc.version,
     config: () => shared.config,
     slots: shared.slots,
     rate: shared.rate,
@@ -94,6 +96,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   const port = await Promise.race([serving, stopRequested]);
   if (port === undefined) return null;
   const backups = await startBackups(parts, () => shared.config.backup, opened);
+  addReload(backups, () => parts.configuration.lastReload, clock.now());
   const lists = async () => [
     ...(await workers.metrics()),
     await shared.metrics(),

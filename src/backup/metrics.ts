@@ -15,8 +15,8 @@ export function backupMetrics({ config, summaries }: BackupReadings): Registry {
     addGauge(registry, { name, help }, () => [{ value: read() }]);
   gauge(
     'naru_backup_last_success_timestamp_seconds',
-    'When the last good backup in the configured place began, in seconds since 1970; 0: never.',
-    () => (summaries().backup.goodAtMs ?? 0) / 1000,
+    'When the last good backup in the configured place began, in seconds since 1970; before the first: when the database was created.',
+    () => (summaries().backup.goodAtMs ?? summaries().backup.sinceMs) / 1000,
   );
   gauge(
     'naru_backup_max_age_seconds',

@@ -1,3 +1,4 @@
+import { readCreation } from '../store/database-identity.ts';
 import { column, nullable, number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
 import type { RunHistory } from './schedule.ts';
@@ -29,6 +30,8 @@ export interface RunSummary extends RunHistory {
   readonly bytes: number;
   /** All failed runs. */
   readonly failures: number;
+  /** When the database was created, in epoch milliseconds. */
+  readonly sinceMs: number;
   /** Of the last failed run. */
   readonly lastError: string | null;
 }
@@ -107,10 +110,12 @@ export async function readRunSummaries(sql: Sql): Promise<Readonly<Record<RunKin
      GROUP BY k.kind, good.id, good.started_at, good.bytes`,
     [[...runKinds]],
   );
+  const sinceMs = await readCreation(sql);
   const summaryOf = (kind: RunKind): RunSummary => {
     const row = rows.find((one) => one.kind === kind);
     return {
       goodAtMs: row?.good_at ?? null,
+      sinceMs,
       bytes: Number(row?.bytes ?? 0),
       failures: Number(row?.failures ?? 0),
       failedSince: Number(row?.failed_since ?? 0),

@@ -69,6 +69,7 @@ export async function attempt(
       const onResend = (): void => chain.health.resent(label);
       const call = await callCandidate(chain.targets, candidate, request, { of: context, limits, onResend });
       ({ outcome, waitedMs } = call);
+      chain.health.attempted(label, outcome.kind);
       const times = { arrivedMs: context.exchange.startedMs, startedMs, endedMs: chain.clock.monotonic() };
       context.tried(recordOf(candidate, call, times));
       if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))

@@ -11,7 +11,12 @@ const lagEveryMs = 500;
 export function measureProcess(): () => Promise<readonly MetricData[]> {
   const register = new Registry();
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: lagEveryMs });
-  return async () => (await readRegistry(register)).map(withoutInterval);
+  return async () => (await readRegistry(register)).filter(isWellNamed).map(withoutInterval);
+}
+
+/** The library calls three gauges `…_total`, beside the same ones by type. */
+function isWellNamed({ name, type }: MetricData): boolean {
+  return !name.endsWith('_total') || String(type) === 'counter';
 }
 
 /** The library reports the time between two looks, which is the interval and the delay. */

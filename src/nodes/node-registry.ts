@@ -6,8 +6,10 @@ import { claimAtStart, NodeIdentityTaken } from './node-identity.ts';
 import {
   beatAndList,
   claimHome,
+  describeNode,
   listNodes,
   type NodeClaim,
+  type NodeDescription,
   type NodeRow,
   nodeLostMs,
   noteAddress,
@@ -44,6 +46,8 @@ export interface NodeRegistryParts {
   readonly keepsCharges?: boolean;
   /** What it reports of its prices; nothing by default. */
   readonly prices?: () => ReportedPrices;
+  /** What runs here; nothing by default. */
+  readonly describe?: () => NodeDescription;
   /** Those of the system by default. */
   readonly marks?: ProcessMarks;
   /**
@@ -60,6 +64,8 @@ export class NodeRegistry {
   readonly #session = randomUUID();
   #superseded: NodeIdentityTaken | null = null;
   #id = 0;
+  /** Under which number it was described last, and how. */
+  #described = '';
   /** The last node that this one has published as known. */
   #knows = 0;
   #others: readonly NodeRow[] = [];
@@ -205,6 +211,14 @@ export class NodeRegistry {
     }
   }
 
+  async #describe(): Promise<void> {
+    const description = this.#parts.describe?.();
+    const described = JSON.stringify([this.#id, description]);
+    if (description === undefined || described === this.#described) return;
+    await describeNode(this.#parts.database, this.#id, description);
+    this.#described = described;
+  }
+
   async #look(): Promise<void> {
     if (this.#hasLeft) throw new Error('this node has left');
     if (this.#superseded !== null) throw this.#superseded;
@@ -214,6 +228,7 @@ export class NodeRegistry {
     // not valid.
     if (!this.isSeen) await this.#joinAgain();
     const { nodes, isListed } = await beatAndList(database, this.#id, prices());
+    await this.#describe();
     const others = nodes.filter((node) => node.id !== this.#id && node.silentMs < nodeLostMs);
     const wasAlone = this.isAlone;
     if (!wasAlone && others.length === 0) this.#aloneSinceMs = clock.monotonic();

@@ -22,6 +22,22 @@ const nodeColumns = {
 const nodes = recordOf(nodeColumns);
 const beats = recordOf({ ...nodeColumns, isOwn: column<boolean>('beat.id IS NOT NULL') });
 
+const describedNodes = recordOf({
+  ...nodeColumns,
+  /** What runs there; null: it has not reported it yet. */
+  hostname: column<string | null>('hostname'),
+  version: column<string | null>('version'),
+  /** The hash of its configuration (`hashOf`). */
+  configuration: column<string | null>('configuration'),
+});
+
+/** A node as people see it. */
+export type DescribedNode = RowOf<typeof describedNodes>;
+/** What a node reports of itself when it changes. */
+export type NodeDescription = {
+  readonly [Name in 'hostname' | 'version' | 'configuration']: NonNullable<DescribedNode[Name]>;
+};
+
 /** A node as another node sees it. */
 export type NodeRow = RowOf<typeof nodes>;
 
@@ -187,9 +203,28 @@ export async function noteAddress(sql: Sql, nodeId: number, address: string): Pr
   await sql.query('UPDATE gateway_node SET address = $2 WHERE id = $1', [nodeId, address]);
 }
 
+/** Records what runs at a node. */
+export async function describeNode(
+  sql: Sql,
+  nodeId: number,
+  { hostname, version, configuration }: NodeDescription,
+): Promise<void> {
+  await sql.query('UPDATE gateway_node SET hostname = $2, version = $3, configuration = $4 WHERE id = $1', [
+    nodeId,
+    hostname,
+    version,
+    configuration,
+  ]);
+}
+
 /** Every registered node, lost ones included, oldest first. */
 export function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
   return nodes.all(sql, `SELECT ${nodes.columns} FROM gateway_node n ORDER BY n.id`);
+}
+
+/** The same, and what runs there. */
+export function listDescribedNodes(sql: Sql): Promise<readonly DescribedNode[]> {
+  return describedNodes.all(sql, `SELECT ${describedNodes.columns} FROM gateway_node n ORDER BY n.id`);
 }
 
 /** Removes a node; see `deleteHome`. */

@@ -2,14 +2,20 @@ import type { Database } from '../store/database.ts';
 import type { Transactions } from '../store/sql.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import { isHolderDead } from './node-identity.ts';
-import { type ClosureOutcome, closeNode, isLive, listNodes, type NodeRow } from './nodes-sql.ts';
+import {
+  type ClosureOutcome,
+  closeNode,
+  type DescribedNode,
+  isLive,
+  listDescribedNodes,
+} from './nodes-sql.ts';
 import { systemProcessMarks } from './process-mark.ts';
 
 /** Every registered node, oldest first, and whether it is alive. */
 export async function readNodes(
   database: Database,
-): Promise<readonly (NodeRow & { readonly lives: boolean })[]> {
-  return (await listNodes(database)).map((node) => ({ ...node, lives: isLive(node) }));
+): Promise<readonly (DescribedNode & { readonly lives: boolean })[]> {
+  return (await listDescribedNodes(database)).map((node) => ({ ...node, lives: isLive(node) }));
 }
 
 /** How long a publication waits for nodes: a live one takes an edition within a second. */
@@ -24,7 +30,7 @@ export async function untilTaken(
   database: Database,
   clock: Clock,
   edition: number,
-): Promise<{ readonly late: readonly NodeRow[]; readonly differing: readonly NodeRow[] }> {
+): Promise<{ readonly late: readonly DescribedNode[]; readonly differing: readonly DescribedNode[] }> {
   const endMs = clock.monotonic() + takenWithinMs;
   const homes = new Set((await readNodes(database)).filter(({ lives }) => lives).map(({ home }) => home));
   for (;;) {

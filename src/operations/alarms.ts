@@ -1,6 +1,7 @@
 import { readActs } from '../identity/audit-sql.ts';
 import { countQuarantined } from '../ledger/quarantine-sql.ts';
 import { countLostNodes } from '../nodes/nodes-sql.ts';
+import { readCreation } from '../store/database-identity.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** Problems with settlements that need the operator. */
@@ -18,9 +19,9 @@ export async function readAlarms(sql: Sql): Promise<Alarms> {
 
 /** What the audit log says about the care of the ledger. */
 export interface Upkeep {
-  /** 0: there was none. */
+  /** The last one, else when the database was created. */
   readonly lastBackupAtMs: number;
-  /** The last completed verification; 0: there was none. */
+  /** The last completed verification, else when the database was created. */
   readonly lastVerificationAtMs: number;
   /** The differences that it found. */
   readonly differences: number;
@@ -29,10 +30,11 @@ export interface Upkeep {
 async function readUpkeep(sql: Sql): Promise<Upkeep> {
   const [backup] = await readActs(sql, { act: 'backup', limit: 1 });
   const [verification] = await readActs(sql, { act: 'ledger.verify', limit: 1 });
+  const createdAtMs = await readCreation(sql);
   const found = verification?.after as { readonly differences?: unknown } | null | undefined;
   return {
-    lastBackupAtMs: backup?.atMs ?? 0,
-    lastVerificationAtMs: verification?.atMs ?? 0,
+    lastBackupAtMs: backup?.atMs ?? createdAtMs,
+    lastVerificationAtMs: verification?.atMs ?? createdAtMs,
     differences: Number(found?.differences ?? 0),
   };
 }

@@ -85,6 +85,11 @@ export class UpstreamMetrics {
       'Median completion tokens per second over 30 minutes.',
       (one) => one.throughput_p50,
     );
+    this.#addCounters(registry);
+  }
+
+  #addCounters(registry: Registry): void {
+    const { health } = this.#readings;
     addCounter(
       registry,
       {
@@ -92,7 +97,19 @@ export class UpstreamMetrics {
         help: 'Requests that were resent on a new connection because the old one was stale.',
         labelNames: ['candidate'],
       },
-      () => this.#resends(),
+      () => this.#counts((label) => [{ value: health.resends(label) }]),
+    );
+    addCounter(
+      registry,
+      {
+        name: 'naru_upstream_attempts_total',
+        help: 'Attempts at a candidate, by how they ended; responded: a response began.',
+        labelNames: ['candidate', 'outcome'],
+      },
+      () =>
+        this.#counts((label) =>
+          [...health.attemptsOf(label)].map(([outcome, value]) => ({ labels: { outcome }, value })),
+        ),
     );
   }
 
@@ -119,14 +136,12 @@ export class UpstreamMetrics {
   }
 
   /** Those of candidates without series of their own are counted together. */
-  #resends(): readonly Reading[] {
-    const { catalogue, health } = this.#readings;
-    const shown = this.#reports.map(({ candidate }) => candidate);
-    const hidden = [...labelsOf(catalogue()).difference(new Set(shown))];
-    const own = shown.map((candidate) => ({ labels: { candidate }, value: health.resends(candidate) }));
-    if (hidden.length === 0) return own;
-    const rest = hidden.reduce((sum, candidate) => sum + health.resends(candidate), 0);
-    return [...own, { labels: { candidate: otherLabel }, value: rest }];
+  #counts(read: (label: string) => readonly Reading[]): readonly Reading[] {
+    const shown = new Set(this.#reports.map(({ candidate }) => candidate));
+    return [...labelsOf(this.#readings.catalogue())].flatMap((label) => {
+      const candidate = shown.has(label) ? label : otherLabel;
+      return read(label).map(({ labels, value }) => ({ labels: { candidate, ...labels }, value }));
+    });
   }
 }
 

@@ -79,6 +79,17 @@ export class Health implements HealthView {
     this.#of(label).resends += 1;
   }
 
+  /** An attempt ended this way; for a response: it began. */
+  attempted(label: string, outcome: string): void {
+    const { outcomes } = this.#of(label);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  }
+
+  /** The attempts since the start, by how they ended. */
+  attemptsOf(label: string): ReadonlyMap<string, number> {
+    return this.#seen.get(label)?.outcomes ?? new Map();
+  }
+
   /** How many requests to the candidate were resent since the start. */
   resends(label: string): number {
     return this.#seen.get(label)?.resends ?? 0;
@@ -182,6 +193,7 @@ class Seen {
   readonly throughput = new PercentileWindow();
   readonly circuit: Circuit;
   readonly coolDown: CoolDown;
+  readonly outcomes = new Map<string, number>();
   resends = 0;
   readonly #outageFailures: number;
   #failedMs = Number.NEGATIVE_INFINITY;

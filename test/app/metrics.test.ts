@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { addReload } from '../../src/app/gateway-metrics.ts';
 import type { Catalogue } from '../../src/catalogue/catalogue.ts';
 import { defaultConfig } from '../../src/config/load.ts';
 import { BoundedLabels } from '../../src/metrics/bounded-labels.ts';
@@ -169,4 +170,20 @@ test('of 10,000 candidates the page shows those that are used or drained, up to 
   const kept = await names();
   assert.equal(kept.length, maxCandidates);
   assert.ok(kept.includes('p/9999'), 'a candidate keeps its series');
+});
+
+test('the page has the last reload of the configuration, and whether it changed it', async () => {
+  let last: { readonly atMs: number; readonly error: string | null } | null = null;
+  const registry = new Registry();
+  addReload(registry, () => last, 4_000);
+  for (const [atMs, error] of [
+    [4_000, null],
+    [5_000, 'naru.yaml:1:1 is wrong'],
+    [6_000, null],
+  ] as const) {
+    if (atMs > 4_000) last = { atMs, error };
+    const { value } = await pageOf(registry);
+    assert.equal(value('naru_configuration_last_reload_timestamp_seconds'), atMs / 1000);
+    assert.equal(value('naru_configuration_last_reload_successful'), error === null ? 1 : 0);
+  }
 });

@@ -9,6 +9,7 @@ export interface Series {
 
 /** A metrics page, read as a scraper reads it. */
 export interface Page {
+  readonly text: string;
   readonly types: ReadonlyMap<string, string>;
   readonly series: readonly Series[];
   /** The value of the one series with this name and these labels. */
@@ -56,6 +57,7 @@ export function parseExposition(text: string): Page {
     if (type === 'histogram') assertHistograms(name, series);
   }
   return {
+    text,
     types,
     series,
     value(name, labels = {}) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/log/log.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
@@ -286,4 +287,6 @@ test('naru node list shows serving and lost nodes', async (t) => {
       ['elsewhere:8787', false],
     ],
   );
+  const { hostname: host, version, configuration } = nodes[0] ?? {};
+  assert.deepEqual([host, version, configuration?.length], [hostname(), '0.0.0', 12]);
 });

@@ -10,12 +10,12 @@ export const ruleFile = join(import.meta.dirname, '../../deploy/prometheus/naru.
 const binary = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find(existsSync);
 
 /** Runs promtool in a folder and returns its output; throws with its output when it fails. */
-export function promtool(args: readonly string[], cwd: string): string {
+export function promtool(args: readonly string[], cwd: string, input = ''): string {
   if (binary === undefined)
     throw new Error('promtool is missing, and alerts cannot be tested without: apt-get install prometheus');
   try {
     return execFileSync(binary, args, {
-      ...{ cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+      ...{ cwd, encoding: 'utf8', input, stdio: 'pipe' },
       // Collecting its garbage takes as long as its work.
       env: { ...process.env, GOGC: 'off' },
     });
@@ -39,13 +39,15 @@ const riseMinutes = 30;
 /**
  * The alerts of a rule file that fire when Prometheus has seen a server for `stateMinutes` as `before`
  * shows it, and for as long as `after` does: gauges have the later value, counters rise evenly
- * from the earlier value to the later one during the last 30.
+ * from the earlier value to the later one during the last 30. With `firing|pending` also those that
+ * would fire if that lasted.
  */
 export function firingAlerts(
   ruleFile: string,
   before: Scrape,
   after: Scrape,
   stateMinutes = stateMinutesByDefault,
+  state: 'firing' | 'firing|pending' = 'firing',
 ): readonly string[] {
   const output = failureOf(() =>
     testRules({
@@ -58,7 +60,7 @@ export function firingAlerts(
           // Reports what it found, as it never has this value.
           promql_expr_test: [
             {
-              expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+              expr: `count by (alertname) (ALERTS{alertstate=~"${state}"})`,
               eval_time: `${2 * stateMinutes - 1}m`,
               exp_samples: [{ labels: '{alertname="none"}', value: -1 }],
             },

@@ -10,7 +10,7 @@ import type { GatewayParts } from '../gateway-core.ts';
 export interface WorkerServices
   extends Pick<
     GatewayParts,
-    'database' | 'dataDir' | 'clock' | 'log' | 'pages' | 'identity' | 'journal' | 'tokens'
+    'database' | 'dataDir' | 'version' | 'clock' | 'log' | 'pages' | 'identity' | 'journal' | 'tokens'
   > {
   /** The one in effect: a worker that starts later gets it too. */
   readonly config: () => Config;

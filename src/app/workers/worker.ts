@@ -131,6 +131,7 @@ async function serveGateway(
     config,
     database,
     dataDir: home,
+    version: proc.version,
     clock,
     log,
     pages,

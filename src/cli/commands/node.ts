@@ -11,10 +11,13 @@ import { Output } from '../output.ts';
 const columns = [
   'node_id',
   'name',
+  'hostname',
   'address',
+  'version',
   'state',
   'edition',
   'configuration',
+  'prices',
   'started_at',
   'seen_ms_ago',
 ];
@@ -47,10 +50,13 @@ function addList(node: Command, cli: CliContext): void {
           (await operator.readNodes()).map((row) => ({
             node_id: row.id,
             name: row.home,
+            hostname: row.hostname,
             address: row.address,
+            version: row.version,
             state: row.lives ? 'serving' : 'lost',
             edition: row.edition,
-            configuration: differenceText(row.differences),
+            configuration: row.configuration,
+            prices: differenceText(row.differences),
             started_at: isoOf(row.startedAtMs),
             seen_ms_ago: Math.round(row.silentMs),
           })),

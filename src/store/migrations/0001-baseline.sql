@@ -445,7 +445,10 @@ CREATE TABLE gateway_node (
   process       text NOT NULL DEFAULT '',
   keeps_charges boolean NOT NULL DEFAULT true,
   edition       bigint,
-  differences   integer
+  differences   integer,
+  hostname      text,                      -- what runs there, for people
+  version       text,
+  configuration text
 );
 CREATE UNIQUE INDEX gateway_node_home ON gateway_node (home);
 
