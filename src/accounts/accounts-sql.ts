@@ -19,6 +19,8 @@ export const accounts = recordOf({
   accountId: number('a.id'),
   name: column<string>('a.name'),
   email: column<string | null>('a.email'),
+  /** Of a Korean company, ten digits. */
+  businessNumber: column<string | null>('a.business_number'),
   createdAtMs: column<number>('a.created_at'),
   /** When an operator suspended it; null: it is not suspended. */
   suspendedAtMs: column<number | null>('a.suspended_at'),
@@ -123,6 +125,20 @@ export async function revokeKeysOf(sql: Sql, accountId: number, atMs: number): P
     [accountId, atMs],
   );
   return rows.map(({ id }) => Number(id));
+}
+
+/** Sets the business number of an account, or removes it; returns the one before, undefined without the account. */
+export async function setBusinessNumber(
+  sql: Sql,
+  accountId: number,
+  businessNumber: string | null,
+): Promise<string | null | undefined> {
+  const [row] = await sql.query<{ before: string | null }>(
+    `UPDATE account a SET business_number = $2 FROM (SELECT business_number FROM account WHERE id = $1 FOR NO KEY UPDATE) o
+     WHERE a.id = $1 RETURNING o.business_number AS before`,
+    [accountId, businessNumber],
+  );
+  return row?.before;
 }
 
 /** The ids of the keys of an account that are not revoked. */

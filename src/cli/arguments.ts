@@ -72,6 +72,23 @@ export function accountId(text: string): number {
   return id;
 }
 
+/** A Korean business number (사업자등록번호), as its ten digits; null for `none`. */
+export function businessNumber(text: string): string | null {
+  if (text === 'none') return null;
+  const digits = /^(\d{3})-?(\d{2})-?(\d{5})$/.exec(text)?.slice(1).join('');
+  if (digits === undefined || !isBusinessNumber(digits))
+    throw new InvalidArgumentError('must be a business number such as 124-81-00998, or none.');
+  return digits;
+}
+
+/** Whether the last of ten digits is the check digit of the others. */
+function isBusinessNumber(digits: string): boolean {
+  const weights = [1, 3, 7, 1, 3, 7, 1, 3, 5];
+  const sum = weights.reduce((total, weight, at) => total + weight * Number(digits[at]), 0);
+  const carry = Math.floor((5 * Number(digits[8])) / 10);
+  return (10 - ((sum + carry) % 10)) % 10 === Number(digits[9]);
+}
+
 /** The id of a request for a top-up. */
 export function topupId(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text))
@@ -113,6 +130,20 @@ export function seoulDay(text: string): number {
   if (Number.isNaN(atMs) || isoDay(seoulDayAt(atMs)) !== text)
     throw new InvalidArgumentError('must be a day such as 2026-01-31.');
   return atMs;
+}
+
+/** The beginning of a day in Seoul, or an instant; epoch milliseconds. */
+export function fromDay(text: string): number {
+  return isDay(text) ? seoulDay(text) : instant(text);
+}
+
+/** The end of a day in Seoul, or an instant; epoch milliseconds. */
+export function toDay(text: string): number {
+  return isDay(text) ? periodAt('daily', seoulDay(text)).endMs : instant(text);
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text);
 }
 
 /** An IP address or a host name. */

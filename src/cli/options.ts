@@ -1,10 +1,11 @@
-import { type Command, Help, type Option } from 'commander';
+import { type Command, Help, Option } from 'commander';
 import type { AccountRow } from '../accounts/accounts-sql.ts';
 import type { CliPaths } from '../app/config-source.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
-import { visibleText } from './arguments.ts';
+import { periodAt } from '../time/period.ts';
+import { seoulDay, seoulMonth, visibleText } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { Output } from './output.ts';
 
@@ -13,6 +14,7 @@ export interface CommonOptions {
   readonly config?: string;
   readonly dataDir?: string;
   readonly json?: boolean;
+  readonly csv?: boolean;
 }
 
 /** Adds the options that every command has. */
@@ -26,6 +28,39 @@ export function withCommonOptions(command: Command): Command {
     )
     .option('--json', 'print one JSON object per line and nothing else')
     .option('--as <name>', 'your name for the audit log (default: system user and host)', visibleText);
+}
+
+/** The options of every export. */
+export interface ExportFlags extends CommonOptions {
+  readonly month?: number;
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Adds the options of a command that exports rows by their day in Seoul. */
+export function withExportOptions(command: Command): Command {
+  return withCommonOptions(command)
+    .addOption(new Option('--csv', 'print a CSV file (UTF-8 with a byte order mark)').conflicts('json'))
+    .option('--from <day>', 'the first day (Seoul time), such as 2026-01-31', seoulDay)
+    .option('--to <day>', 'the last day (Seoul time)', seoulDay);
+}
+
+/** The same with a month in place of the two days. */
+export function withMonthOptions(command: Command): Command {
+  return withExportOptions(command).addOption(
+    new Option('--month <month>', 'a month (Seoul time), such as 2026-01')
+      .argParser(seoulMonth)
+      .conflicts(['from', 'to']),
+  );
+}
+
+/** The instants of an export; null: no bound. */
+export function spanOf({ month, from, to }: ExportFlags): {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+} {
+  if (month !== undefined) return { fromMs: month, toMs: periodAt('monthly', month).endMs };
+  return { fromMs: from ?? null, toMs: to === undefined ? null : periodAt('daily', to).endMs };
 }
 
 /** The options of a command in the order of its help: its own first, then the common ones. */
@@ -77,7 +112,7 @@ export async function withOperatorService(
   const service = await cli.openOperatorService(cliPaths(options));
   try {
     const actor = { kind: 'cli', name: cli.user } as const;
-    await work(service.as(actor), new Output(cli, options.json === true));
+    await work(service.as(actor), new Output(cli, options.json === true, options.csv === true));
   } finally {
     await service.close();
   }

@@ -1,4 +1,5 @@
 import { escapeControls } from '../log/log.ts';
+import { csvHead, csvLines } from '../wire/csv.ts';
 import type { CliContext } from './context.ts';
 
 /**
@@ -8,10 +9,12 @@ import type { CliContext } from './context.ts';
 export class Output {
   readonly #cli: CliContext;
   readonly #json: boolean;
+  readonly #csv: boolean;
 
-  constructor(cli: CliContext, json: boolean) {
+  constructor(cli: CliContext, json: boolean, csv = false) {
     this.#cli = cli;
     this.#json = json;
+    this.#csv = csv;
   }
 
   /** One result: `text` for people, `row` for machines. */
@@ -29,6 +32,7 @@ export class Output {
     none = 'none',
     whole: readonly object[] = rows,
   ): Promise<void> {
+    if (this.#csv) return this.#file(columns, rows);
     if (this.#json || rows.length === 0) {
       for (const row of whole) await this.#cli.out(`${jsonOf(row)}\n`);
       if (rows.length === 0) this.#cli.err(`${none}\n`);
@@ -44,6 +48,7 @@ export class Output {
 
   /** A stream of rows; for people, tab-separated under their column names. */
   async rows(columns: readonly string[], rows: Iterable<Row> | AsyncIterable<Row>): Promise<void> {
+    if (this.#csv) return this.#file(columns, rows);
     let headed = this.#json;
     for await (const row of rows) {
       if (!headed) await this.#cli.out(`${columns.join('\t')}\n`);
@@ -52,6 +57,15 @@ export class Output {
       await this.#cli.out(`${line}\n`);
     }
     if (!headed) this.#cli.err('none\n');
+  }
+
+  /** A CSV file, with its heading also when it has no rows. */
+  async #file(columns: readonly string[], rows: Iterable<Row> | AsyncIterable<Row>): Promise<void> {
+    await this.#cli.out(csvHead(columns));
+    for await (const row of rows)
+      await this.#cli.out(
+        csvLines([columns.map((column) => (row[column] == null ? null : cell(row[column])))]),
+      );
   }
 }
 

@@ -3,6 +3,7 @@ import {
   checked,
   choice,
   databaseUrl,
+  decimal,
   flag,
   integer,
   list,
@@ -98,6 +99,12 @@ const liability = object(
     issued_krw: withDefault(won('Paid credit issued within a year, in won.'), '50000000000'),
   },
 );
+
+/** How the sums of a month are taxed. */
+const vat = object('Value added tax in the statements of a month (`naru usage export`). It bills nothing.', {
+  percent: withDefault(decimal('The rate, in percent.'), '10'),
+  included: withDefault(flag('Whether prices contain it; false: it is added.'), 'true'),
+});
 
 const keys = object('The API keys that Naru issues.', {
   prefix: withDefault(
@@ -293,6 +300,7 @@ export const rootSchema = object('The configuration of Naru.', {
   edge: edge.prefault({}),
   auth: auth.prefault({}),
   liability: liability.prefault({}),
+  vat: vat.prefault({}),
   keys: keys.prefault({}),
   log: log.prefault({}),
   limits: limits.prefault({}),

@@ -47,12 +47,15 @@ export function listGenerations(
   page: {
     readonly after: { readonly accountId: number; readonly uuid: string };
     readonly onlyAccount: number | null;
+    readonly span: { readonly fromMs: number | null; readonly toMs: number | null };
     readonly limit: number;
   },
 ): Promise<readonly GenerationRow[]> {
   return generations.all(
     sql,
-    `${select} WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3) ORDER BY account_id, id LIMIT $4`,
-    [page.after.accountId, page.after.uuid, page.onlyAccount, page.limit],
+    `${select} WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3)
+       AND ($5::float8 IS NULL OR created_at >= to_timestamp($5::float8 / 1000)) AND ($6::float8 IS NULL OR created_at < to_timestamp($6::float8 / 1000))
+     ORDER BY account_id, id LIMIT $4`,
+    [page.after.accountId, page.after.uuid, page.onlyAccount, page.limit, page.span.fromMs, page.span.toMs],
   );
 }

@@ -51,14 +51,17 @@ export function listEntries(
   page: {
     readonly after: { readonly accountId: number; readonly id: number };
     readonly onlyAccount: number | null;
+    readonly span: { readonly fromMs: number | null; readonly toMs: number | null };
     readonly limit: number;
   },
 ): Promise<readonly EntryRow[]> {
   return entryRows.all(
     sql,
     `SELECT ${entryRows.columns} FROM ledger l
-     WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3) ORDER BY account_id, l.id LIMIT $4`,
-    [page.after.accountId, page.after.id, page.onlyAccount, page.limit],
+     WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3)
+       AND ($5::float8 IS NULL OR created_at >= to_timestamp($5::float8 / 1000)) AND ($6::float8 IS NULL OR created_at < to_timestamp($6::float8 / 1000))
+     ORDER BY account_id, l.id LIMIT $4`,
+    [page.after.accountId, page.after.id, page.onlyAccount, page.limit, page.span.fromMs, page.span.toMs],
   );
 }
 

@@ -13,7 +13,7 @@ import type { GenerationRow } from '../store/generation-row.ts';
 import type { GenerationUuid } from '../wire/ids/generation-id.ts';
 import { recordAfter } from './audited.ts';
 import { costCalculation } from './cost-calculation.ts';
-import { exportEntries, exportGenerations } from './exports.ts';
+import { type ExportSpan, exportEntries, exportGenerations } from './exports.ts';
 import { verificationAct } from './ledger-verification.ts';
 import type { OperationsContext } from './operations-context.ts';
 
@@ -21,8 +21,8 @@ import type { OperationsContext } from './operations-context.ts';
 export function recordOperations(context: OperationsContext) {
   const { database, clock } = context;
   return {
-    exportEntries: (onlyAccount: number | null): AsyncIterable<EntryRow> =>
-      exportEntries(database, onlyAccount),
+    exportEntries: (onlyAccount: number | null, span?: ExportSpan): AsyncIterable<EntryRow> =>
+      exportEntries(database, onlyAccount, span),
 
     /**
      * `anchors`: the state of the ledger chains at the time of a backup. The result is in the audit
@@ -53,8 +53,8 @@ export function recordOperations(context: OperationsContext) {
       };
     },
 
-    exportGenerations: (onlyAccount: number | null): AsyncIterable<object> =>
-      exported(exportGenerations(database, onlyAccount)),
+    exportGenerations: (onlyAccount: number | null, span?: ExportSpan): AsyncIterable<object> =>
+      exported(exportGenerations(database, onlyAccount, span)),
 
     pruneGenerations: async (options: PruneOptions): Promise<PruneOutcome> => {
       const outcome = await pruneGenerations(database, options, { nowMs: clock.now(), keep: keepHours });

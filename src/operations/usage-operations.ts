@@ -1,6 +1,9 @@
+import type { Config } from '../config/config.ts';
 import type { HourSpan } from '../generations/analytics/facts-sql.ts';
 import { type RebuiltSpan, UsageRoller } from '../generations/analytics/roll-usage.ts';
 import { recordAfter } from './audited.ts';
+import type { ExportSpan } from './exports.ts';
+import { type ExportRow, exportMargin, exportStatements } from './month-end.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 const hourMs = 3_600_000;
@@ -10,7 +13,20 @@ export function usageOperations(context: OperationsContext) {
   return {
     /** Computes the hours of a period again, or all; yields each part when it is committed. */
     rebuildUsage: (period: Partial<HourSpan>): AsyncIterable<RebuiltSpan> => rebuildUsage(context, period),
+
+    /** Rows for tax invoices: each account in each Seoul month. */
+    exportStatements: (span: ExportSpan, onlyAccount: number | null): AsyncIterable<ExportRow> =>
+      exportStatements(context.database, configOf(context), span, onlyAccount),
+
+    /** What each model earned at each provider in each Seoul month; without bounds of this month. */
+    exportMargin: (span: ExportSpan): AsyncIterable<ExportRow> =>
+      exportMargin(context.database, configOf(context), span, context.clock.now()),
   };
+}
+
+function configOf({ catalogue }: OperationsContext): Config {
+  if (catalogue === undefined) throw new Error('there is no configuration');
+  return catalogue.config;
 }
 
 async function* rebuildUsage(

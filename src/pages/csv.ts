@@ -1,7 +1,5 @@
+import { type Cell, csvHead, csvLines } from '../wire/csv.ts';
 import { PageReply } from './page-reply.ts';
-
-/** A cell: a number is written as it is, text is quoted where it must be. */
-export type Cell = string | number | null;
 
 /** The rows of one read. */
 const rowsOfRead = 5_000;
@@ -11,7 +9,7 @@ export const incompleteLine =
   '내보내기가 중단되어 파일이 완전하지 않습니다. / The export was interrupted; the file is incomplete.';
 
 /**
- * A CSV file for a spreadsheet, UTF-8 with a byte order mark, CRLF; `name` has no quotes. Written as
+ * A CSV file for a spreadsheet; `name` has no quotes. Written as
  * the rows are read, some at a time: a file of any size is never in memory.
  */
 export function csvStream(
@@ -22,12 +20,12 @@ export function csvStream(
   return new PageReply({
     ...fileOf(name),
     async stream(sink) {
-      await sink.write(`\ufeff${linesOf([header])}`);
+      await sink.write(csvHead(header));
       try {
-        for await (const some of rows) if (some.length > 0) await sink.write(linesOf(some));
+        for await (const some of rows) if (some.length > 0) await sink.write(csvLines(some));
       } catch {
         // The head is sent: only the file itself can report it.
-        await sink.write(linesOf([[incompleteLine]]));
+        await sink.write(csvLines([[incompleteLine]]));
       }
     },
   });
@@ -55,17 +53,4 @@ function fileOf(name: string) {
     contentType: 'text/csv; charset=utf-8',
     headers: { 'Content-Disposition': `attachment; filename="${name}"` },
   };
-}
-
-function linesOf(rows: readonly (readonly Cell[])[]): string {
-  return rows.map((row) => `${row.map(cellText).join(',')}\r\n`).join('');
-}
-
-/** A spreadsheet runs text that begins like a formula; a decimal number is none. */
-function cellText(cell: Cell): string {
-  if (cell === null) return '';
-  const text = String(cell);
-  const isNumber = /^-?\d+(?:\.\d+)?$/.test(text);
-  const harmless = !isNumber && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -121,6 +121,8 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
     'key create --account 1 --name x --limit-reset hourly',
     /Allowed choices are never, daily, weekly, monthly/,
   ],
+  ['account business-number 1 124-81-00997', /must be a business number such as/],
+  ['usage export --month 2026-11 --from 2026-11-01', /cannot be used with option/],
   ['key show abc', /64 lowercase hex digits/],
   ['up --port 70000', /must be a port/],
   ['account', /Usage: naru account/],

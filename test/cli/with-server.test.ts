@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isoDay, seoulDayAt } from '../../src/time/period.ts';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -335,6 +336,33 @@ test('the ledger and the generations are exported one object a line, and their t
   assert.deepEqual(
     generations.map((row) => row.id),
     [charge.generation_id],
+  );
+  // spec:operator/1.22
+  const today = isoDay(seoulDayAt(Date.parse(charge.created_at)));
+  const before = isoDay(seoulDayAt(Date.parse(charge.created_at)) - 1);
+  for (const command of [['ledger', 'export'], ['generation', 'export'], ['audit'], ['usage', 'export']]) {
+    const of = (from: string, to: string) =>
+      installation.run(...command, '--account', String(account), '--csv', '--from', from, '--to', to);
+    const [some, none] = [await of(today, today), await of('2020-01-01', before)];
+    assert.equal(some.code, 0, some.err);
+    assert.match(some.out, /^\ufeff[a-z_]+,[a-z_,]+\r\n/);
+    assert.ok(some.out.split('\r\n').length > 2, some.out);
+    assert.equal(none.out, `${some.out.split('\r\n')[0]}\r\n`);
+  }
+  const number = await installation.json('account', 'business-number', String(account), '124-81-00998');
+  assert.deepEqual(number.rows, [{ account_id: account, business_number: '1248100998' }]);
+  const month = ['--month', today.slice(0, 7)];
+  const [statement] = (await installation.json('usage', 'export', '--account', String(account), ...month))
+    .rows;
+  assert.deepEqual(
+    [statement.business_number, statement.topups_krw, statement.usage_paid_krw, statement.change_krw],
+    ['124-81-00998', '1000.000000', '20.000000', '980.000000'],
+  );
+  assert.deepEqual([statement.supply_value_krw, statement.vat_krw], ['18.000000', '2.000000']);
+  const margin = (await installation.json('usage', 'margin', ...month)).rows;
+  assert.deepEqual(
+    margin.map(({ model, provider, margin_krw }) => [model, provider, margin_krw]),
+    [['test/echo', 'Up', null]],
   );
   const verdict = await installation.json('ledger', 'verify');
   assert.equal(verdict.code, 0);

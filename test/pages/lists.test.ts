@@ -157,12 +157,17 @@ function microOf(text: string): bigint {
 }
 
 const files: Readonly<
-  Record<string, { readonly query?: string; readonly more: number; readonly sum: boolean }>
+  Record<
+    string,
+    { readonly query?: string; readonly count?: number; readonly more: number; readonly sum: boolean }
+  >
 > = {
   '/dashboard/api/ledger/csv': { more: 2, sum: true },
   '/console/api/accounts/{account}/ledger/csv': { more: 2, sum: true },
   '/console/api/audit/csv': { more: 1_003, sum: false },
   '/console/api/books/csv': { query: '?month=', more: 2, sum: true },
+  '/console/api/books/statements/csv': { query: '?month=', count: 1, more: 0, sum: true },
+  '/console/api/books/margin/csv': { query: '?month=', count: 1, more: 0, sum: false },
 };
 
 test('every file of the server has every row, amounts in won with the unit in the heading', async () => {
@@ -170,7 +175,7 @@ test('every file of the server has every row, amounts in won with the unit in th
   assert.deepEqual(routes.map(({ path }) => path).sort(), Object.keys(files).sort());
   const month = new Date(gateway.clock.now() + 9 * 3_600_000).toISOString().slice(0, 7);
   for (const route of routes) {
-    const { query, more, sum } = files[route.path] ?? assert.fail(route.path);
+    const { query, count = many.count, more, sum } = files[route.path] ?? assert.fail(route.path);
     const response = await browserOf(route).send(
       'GET',
       pathOf(route) + (query === undefined ? '' : `${query}${month}`),
@@ -178,10 +183,10 @@ test('every file of the server has every row, amounts in won with the unit in th
     assert.equal(response.status, 200, response.text);
     assert.doesNotMatch(response.text, /micro/i, route.path);
     const rows = parseCsv(response.text);
-    assert.equal(rows.length, many.count + more + refusedIn(route.path), route.path);
+    assert.equal(rows.length, count + more + refusedIn(route.path), route.path);
     if (sum)
       assert.equal(
-        rows.reduce((total, row) => total + microOf(row['Amount (KRW)'] ?? ''), 0n),
+        rows.reduce((total, row) => total + microOf(row['Amount (KRW)'] ?? row['change_krw'] ?? ''), 0n),
         balance(),
         route.path,
       );

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { SourceUsage } from '../../src/generations/analytics/usage-sql.ts';
-import { marginOf } from '../../src/pages/console/margin.ts';
+import { marginBySource, marginOf } from '../../src/operations/margin.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
@@ -11,6 +11,18 @@ import { gate, reply, startUpstream, type Upstream, usage } from '../harness/ups
 
 const sessions = new TestSessions();
 const dollars = { prompt: 1000, completion: 2000, currency: 'USD', per: '1M', confirm: true };
+const stated = {
+  ...{ prompt: 9, completion: 9, per: 'token', confirm: true },
+  upstream_price: {
+    prompt: 2000,
+    completion: 4000,
+    cache_read: 500,
+    request: 0.25,
+    currency: 'CNY',
+    rate: 200,
+    per: '1M',
+  },
+};
 let upstream: Upstream;
 let gateway: TestGateway;
 let account: TestAccount;
@@ -26,6 +38,7 @@ before(async () => {
     models: [
       { id: 'test/usd', upstreams: [upstream.url], model: { price: dollars } },
       { id: 'test/won', upstreams: [upstream.url] },
+      { id: 'test/stated', upstreams: [upstream.url], model: { price: stated } },
     ],
   });
   account = await gateway.account({ credit: '1000000' });
@@ -111,7 +124,8 @@ test('watchers of the page get the figures live, and those who join at once', as
   abort.abort();
 });
 
-test('the margin of usage is that of dollars: own slots cost nothing, a price in won has none', () => {
+// spec:money/2.9
+test('the margin of usage is that of the stated upstream price or of dollars: own slots cost nothing', () => {
   const row = (of: Partial<SourceUsage>): SourceUsage => ({
     model: 'test/usd',
     provider: 'Upstream 1',
@@ -139,4 +153,21 @@ test('the margin of usage is that of dollars: own slots cost nothing, a price in
     row({ model: 'gone', isBroken: true }),
   ).broken;
   assert.deepEqual(broken, { count: 2n, upstreamCost: 10_000_000n, countAtUnknownCost: 1n });
+  // 6 of 10 prompt tokens, 4 from the cache, 5 of completion, 2 requests; also where it was not billed.
+  for (const isBroken of [false, true]) {
+    const [of] = marginBySource(
+      [
+        row({
+          model: 'test/stated',
+          requests: 2n,
+          promptTokens: 10n,
+          cachedTokens: 4n,
+          completionTokens: 5n,
+          isBroken,
+        }),
+      ],
+      gateway.config,
+    );
+    assert.equal(of?.upstream, (200n * (6n * 2000n + 4n * 500n + 5n * 4000n)) / 1n + 2n * 50_000_000n);
+  }
 });

@@ -5,7 +5,7 @@ import type { Email } from '../../identity/email.ts';
 import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
-import { accountId, email, name, visibleText } from '../arguments.ts';
+import { accountId, businessNumber, email, name, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { printLink } from '../link.ts';
 import { type CommonOptions, noAccount, withCommonOptions, withOperatorService } from '../options.ts';
@@ -15,6 +15,7 @@ const columns = [
   'account_id',
   'name',
   'email',
+  'business_number',
   'balance_krw',
   'total_credits_krw',
   'total_usage_krw',
@@ -69,6 +70,18 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
       withOperatorService(cli, flags, async (operator, output) => {
         if (!(await operator.renameAccount(id, flags.name))) throw noAccount(id);
         await output.one(`account ${id} is ${flags.name}`, { account_id: id, name: flags.name });
+      }),
+    );
+
+  withCommonOptions(account.command('business-number'))
+    .description('set the business number of an account, for tax invoices; none: remove it')
+    .argument('<id>', 'account id', accountId)
+    .argument('<number>', 'business number, such as 124-81-00998, or none', businessNumber)
+    .action((id: number, digits: string | null, flags: CommonOptions) =>
+      withOperatorService(cli, flags, async (operator, output) => {
+        if (!(await operator.setBusinessNumber(id, digits))) throw noAccount(id);
+        const text = digits === null ? 'has no business number' : `has the business number ${digits}`;
+        await output.one(`account ${id} ${text}`, { account_id: id, business_number: digits });
       }),
     );
 
@@ -189,6 +202,7 @@ function rowOf(account: AccountRow): Row {
     account_id: account.accountId,
     name: account.name,
     email: account.email,
+    business_number: account.businessNumber,
     balance_krw: krwToDecimal(krwOfMicro(account.credits - account.usage)),
     total_credits_krw: krwToDecimal(krwOfMicro(account.credits)),
     total_usage_krw: krwToDecimal(krwOfMicro(account.usage)),

@@ -11,14 +11,17 @@ import {
   assertAccount,
   type CommonOptions,
   cliPaths,
+  type ExportFlags,
+  spanOf,
   withCommonOptions,
+  withExportOptions,
   withOperatorService,
 } from '../options.ts';
 import type { Output, Row } from '../output.ts';
 import { addGenerationPrune, addGenerationShow } from './generation.ts';
 import { addQuarantineCommands } from './quarantine.ts';
 
-type ExportFlags = CommonOptions & { readonly account?: number };
+type AccountFlags = ExportFlags & { readonly account?: number };
 
 const entryColumns = ['id', 'account_id', 'kind', 'amount_krw', 'generation_id', 'created_at'];
 const generationColumns = [
@@ -38,13 +41,16 @@ const generationColumns = [
 export function addExportCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   const ledger = program.command('ledger').description('export and verify the ledger').helpCommand(false);
 
-  withCommonOptions(ledger.command('export'))
+  withExportOptions(ledger.command('export'))
     .description('export every entry, one per line')
     .option('--account <id>', 'only this account', accountId)
-    .action((flags: ExportFlags) =>
+    .action((flags: AccountFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         if (flags.account !== undefined) await assertAccount(operator, flags.account);
-        await output.rows(entryColumns, entries(operator.exportEntries(flags.account ?? null)));
+        await output.rows(
+          entryColumns,
+          entries(operator.exportEntries(flags.account ?? null, spanOf(flags))),
+        );
       }),
     );
 
@@ -69,13 +75,16 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
     .helpCommand(false);
   addGenerationShow(generation, cli);
   addGenerationPrune(generation, cli);
-  withCommonOptions(generation.command('export'))
+  withExportOptions(generation.command('export'))
     .description('export every record, one per line')
     .option('--account <id>', 'only this account', accountId)
-    .action((flags: ExportFlags) =>
+    .action((flags: AccountFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         if (flags.account !== undefined) await assertAccount(operator, flags.account);
-        const records = operator.exportGenerations(flags.account ?? null) as AsyncIterable<Row>;
+        const records = operator.exportGenerations(
+          flags.account ?? null,
+          spanOf(flags),
+        ) as AsyncIterable<Row>;
         await output.rows(generationColumns, records);
       }),
     );

@@ -1,20 +1,52 @@
 import type { Command } from 'commander';
 import type { RebuiltSpan } from '../../generations/analytics/roll-usage.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import { marginColumns, statementColumns } from '../../operations/month-end.ts';
 import { isoDay, periodAt, seoulDayAt } from '../../time/period.ts';
-import { seoulDay } from '../arguments.ts';
+import { accountId, seoulDay } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
-import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+import {
+  assertAccount,
+  type CommonOptions,
+  type ExportFlags,
+  spanOf,
+  withCommonOptions,
+  withMonthOptions,
+  withOperatorService,
+} from '../options.ts';
 import type { Row } from '../output.ts';
 
 const dayColumns = ['day', 'hours', 'requests', 'cost_krw'];
 
-/** `naru usage rebuild`: the hourly sums that the dashboard and the console read. */
+/** `naru usage export|margin|rebuild`. */
 export function addUsageCommands(program: Command, cli: CliContext): void {
   const usage = program
     .command('usage')
-    .description('rebuild the hourly sums of usage that the pages show')
+    .description('export the sums of months; rebuild the hourly sums that the pages show')
     .helpCommand(false);
+
+  withMonthOptions(usage.command('export'))
+    .description(
+      'the sums of each account by month in Seoul time, with supply value and VAT: those of the ledger, as rows for tax invoices',
+    )
+    .option('--account <id>', 'only this account', accountId)
+    .action((flags: ExportFlags & { readonly account?: number }) =>
+      withOperatorService(cli, flags, async (operator, output) => {
+        const { account } = flags;
+        if (account !== undefined) await assertAccount(operator, account);
+        await output.rows(statementColumns, operator.exportStatements(spanOf(flags), account ?? null));
+      }),
+    );
+
+  withMonthOptions(usage.command('margin'))
+    .description(
+      'what each model earned at each provider by month in Seoul time, at the upstream prices that the configuration states now; default: this month',
+    )
+    .action((flags: ExportFlags) =>
+      withOperatorService(cli, flags, (operator, output) =>
+        output.rows(marginColumns, operator.exportMargin(spanOf(flags))),
+      ),
+    );
 
   withCommonOptions(usage.command('rebuild'))
     .description(

@@ -1,9 +1,11 @@
 import { accountsAfter, type MonthLine, monthLines } from '../../ledger/month-lines-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import type { ExportRow } from '../../operations/month-end.ts';
 import type { Database } from '../../store/database.ts';
 import { isoDay, monthOf, seoulIsoOf } from '../../time/period.ts';
+import type { Cell } from '../../wire/csv.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
-import { type Cell, csvStream } from '../csv.ts';
+import { csvStream } from '../csv.ts';
 import type { PageReply } from '../page-reply.ts';
 
 const header = [
@@ -61,4 +63,16 @@ function cellsOf(line: MonthLine): readonly Cell[] {
     line.refundOf === null ? null : generationIdOf(line.refundOf as GenerationUuid),
     line.memo,
   ];
+}
+
+/** Rows of an export of the command line as a file of the console. */
+export function exportCsv(
+  name: string,
+  columns: readonly string[],
+  rows: AsyncIterable<ExportRow>,
+): PageReply {
+  async function* cells(): AsyncGenerator<readonly (readonly Cell[])[]> {
+    for await (const row of rows) yield [columns.map((column) => row[column] ?? null)];
+  }
+  return csvStream(name, columns, cells());
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { usageBySource } from '../../generations/analytics/usage-sql.ts';
+import { marginOf } from '../../operations/margin.ts';
 import { isoOf } from '../../time/clock.ts';
 import { periodAt } from '../../time/period.ts';
 import type { ConsoleContext } from '../context.ts';
@@ -7,7 +8,6 @@ import { pageRoute } from '../page-route.ts';
 import { instant, micro } from '../shapes.ts';
 import { latestOf, SharedPolls } from '../shared-polls.ts';
 import type { WatchEvent } from '../watchers.ts';
-import { marginOf } from './margin.ts';
 import { nowBody, nowShape } from './now-body.ts';
 
 const figuresEveryMs = 1_000;

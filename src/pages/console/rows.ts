@@ -13,7 +13,7 @@ import { configurationPages } from './configuration.ts';
 import { datasetPages } from './datasets.ts';
 import { allGenerationPages } from './generations.ts';
 import { consoleKeyPages } from './keys.ts';
-import { consoleLedgerPages } from './ledger.ts';
+import { consoleLedgerPages, ledgerFilePages } from './ledger.ts';
 import { liabilityPages } from './liability.ts';
 import { nodePages } from './nodes.ts';
 import { nowPages } from './now.ts';
@@ -49,6 +49,7 @@ export function consoleRows(parts: ConsoleContext) {
     ...pricePages(parts),
     ...datasetPages(parts),
     ...consoleLedgerPages(parts),
+    ...ledgerFilePages(parts),
     ...quarantinePages(parts),
     ...slotPages(parts),
     ...candidatePages(parts),

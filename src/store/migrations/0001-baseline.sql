@@ -6,6 +6,7 @@ CREATE TABLE account (
   id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name           text NOT NULL,
   email          text,
+  business_number text,  -- of a Korean company: ten digits
   created_at     timestamptz NOT NULL,
   -- An operator suspends an account: all its keys are rejected as suspended, those that its owners create later included.
   suspended_at   timestamptz,

@@ -37,6 +37,10 @@ export function MonthExport() {
       {isAccount ? (
         <DownloadButton url={`/console/api/books/csv?${query}`}>{t('download')}</DownloadButton>
       ) : null}
+      <DownloadButton url={`/console/api/books/statements/csv?month=${month}`}>
+        {t('statements')}
+      </DownloadButton>
+      <DownloadButton url={`/console/api/books/margin/csv?month=${month}`}>{t('margin')}</DownloadButton>
     </div>
   );
 }
