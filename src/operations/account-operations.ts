@@ -3,7 +3,6 @@ import {
   findAccount,
   insertAccount,
   listAccounts,
-  setBusinessNumber,
   setName,
 } from '../accounts/accounts-sql.ts';
 import { closeAccount, type SuspensionOutcome, suspendAccount } from '../accounts/suspension.ts';
@@ -76,17 +75,6 @@ export function accountOperations(context: OperationsContext) {
       audited<boolean>(context, (isDone) =>
         isDone ? { act: 'account.rename', accountId } : null,
       ).transaction((sql) => setName(sql, accountId, name)),
-
-    /** Sets or removes the business number of an account; false when there is no account. */
-    setBusinessNumber: async (accountId: number, businessNumber: string | null): Promise<boolean> => {
-      const act = { act: 'account.business_number', accountId };
-      const before = await audited<string | null | undefined>(context, (found) =>
-        found === undefined || found === businessNumber
-          ? null
-          : { ...act, before: { business_number: found }, after: { business_number: businessNumber } },
-      ).transaction((sql) => setBusinessNumber(sql, accountId, businessNumber));
-      return before !== undefined;
-    },
 
     readAccount: (accountId: number): Promise<AccountRow | null> => findAccount(database, accountId),
 
