@@ -8,6 +8,7 @@ import type { ProcessContext } from './app/process-context.ts';
 import type { Channel } from './app/workers/ipc.ts';
 import type { CliContext } from './cli/context.ts';
 import { runCli } from './cli/program.ts';
+import { OutputClosed } from './errors/output-closed.ts';
 import { systemClock } from './time/clock.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
@@ -28,6 +29,7 @@ const proc: ProcessContext = {
   uid: process.getuid?.() ?? -1,
   user: `${userName()}@${hostname()}`,
   isWatched: process.stderr.isTTY === true,
+  isTerminal: process.stdout.isTTY === true,
   nodePath: process.execPath,
   version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   nodeVersion: process.versions.node,
@@ -38,7 +40,10 @@ const proc: ProcessContext = {
   cwd: process.cwd(),
   out: (text) =>
     new Promise((resolve, reject) =>
-      process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
+      process.stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
+        if (error) reject(error.code === 'EPIPE' ? new OutputClosed() : error);
+        else resolve();
+      }),
     ),
   err: (text) => void process.stderr.write(text),
   kill: (pid, signal) => void process.kill(pid, signal),
@@ -115,9 +120,9 @@ const cli: CliContext = {
 };
 
 if (cluster.isPrimary) process.channel?.unref();
-// A reader such as `head` may close the pipe: that ends the command without an error.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code !== 'EPIPE') proc.err(`naru: cannot write the output (${code}); it is incomplete\n`);
+  if (code === 'EPIPE') return;
+  proc.err(`naru: cannot write the output (${code}); it is incomplete\n`);
   process.exit(1);
 });
 process.stderr.on('error', () => {});

@@ -170,6 +170,13 @@ export async function findKeysAt(sql: Sql, at: readonly KeyPlace[]): Promise<rea
   ]);
 }
 
+/** The keys whose hash begins with these hex digits, whatever their state, at most ten. */
+export async function findKeysByPrefix(sql: Sql, prefix: string): Promise<readonly KeyRow[]> {
+  const bounds = ['0', 'f'].map((digit) => Buffer.from(prefix.padEnd(64, digit), 'hex'));
+  const at = await places.all(sql, `${selectPlace} WHERE hash BETWEEN $1 AND $2 LIMIT 10`, bounds);
+  return (await findKeysAt(sql, at)).filter(({ hash }) => hash.startsWith(prefix));
+}
+
 /** Every key of an account, newest first, revoked ones included. */
 export function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
   return keys.all(sql, `${selectKey} WHERE k.account_id = $1 ORDER BY k.id DESC`, [accountId]);

@@ -96,6 +96,7 @@ async function move({ dataDir, config, to, proc }: Move): Promise<UpgradeDone> {
   const backup = join(dataDir, backupNameOf(takenAt));
   await withEmbedded(embedded, async (database) => {
     await settleLeftovers(database, dataDir, config);
+    proc.progress?.('verifying the ledger');
     await assertConsistent(database, 'before the upgrade; nothing was changed');
     await makeBackupFolder(backup);
     const settledHomes = nodeIdsOf(dataDir);
@@ -107,12 +108,14 @@ async function move({ dataDir, config, to, proc }: Move): Promise<UpgradeDone> {
       settledHomes,
       key,
       by: proc.user,
+      progress: proc.progress,
     });
   });
   const opened = await checkBackup(folderFiles(backup), key);
   await assertSpaceForRestore('the upgrade', dirname(before), opened.manifest.database_bytes);
   const rows = await withEmbedded({ ...embedded, other: unfinished }, async (database) => {
-    const restored = await restoreBackup(database, opened, true);
+    const restored = await restoreBackup(database, opened, true, proc.progress);
+    proc.progress?.('verifying the ledger');
     await assertConsistent(database, 'after the upgrade; nothing was changed');
     return restored;
   });

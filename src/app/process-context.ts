@@ -10,6 +10,8 @@ export interface ProcessContext {
   readonly user: string;
   /** Whether stderr is a terminal. */
   readonly isWatched: boolean;
+  /** Whether stdout is a terminal. */
+  readonly isTerminal: boolean;
   /** The Node executable; the demo engine runs on it too. */
   readonly nodePath: string;
   /** The version of Naru. */
@@ -26,6 +28,8 @@ export interface ProcessContext {
   readonly cwd: string;
   readonly out: (text: string) => Promise<void>;
   readonly err: (text: string) => void;
+  /** Receives what a command does now, for people who wait; null when it has printed its result. */
+  readonly progress?: (step: string | null) => void;
   readonly kill: (pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0) => void;
   /**
    * Calls `stop` for every stop signal: the first starts a drain, the second aborts it. Returns a

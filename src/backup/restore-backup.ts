@@ -20,6 +20,7 @@ export async function restoreBackup(
   database: Database,
   backup: OpenBackup,
   continues: boolean,
+  progress?: (step: string) => void,
 ): Promise<number> {
   const { manifest, files } = backup;
   const target = await openTarget(database.address);
@@ -38,6 +39,7 @@ export async function restoreBackup(
       );
     let rows = 0;
     for (const table of manifest.tables) {
+      progress?.(`restoring ${table.name}`);
       const restored = await takeTable(target, backup, table);
       rows += restored;
     }

@@ -29,6 +29,8 @@ export interface RunParts {
   readonly signal: AbortSignal;
   /** The pause before a call of S3 is repeated, instead of the default. */
   readonly retryMs?: number;
+  /** Receives what is copied now. */
+  readonly progress?: ((step: string) => void) | undefined;
 }
 
 /** A backup in its place. */
@@ -72,7 +74,7 @@ async function make(
   place: BackupPlace,
   { name, takenAt }: { readonly name: string; readonly takenAt: string },
 ): Promise<BackupMade> {
-  const { backup, database, clock, log, version, actor, signal } = parts;
+  const { backup, database, clock, log, version, actor, signal, progress } = parts;
   const databaseId = await readDatabaseId(database);
   const unfinished = await removeUnfinished(place, databaseId);
   if (unfinished.length > 0) log.warn('unfinished_backups_removed', { names: unfinished.join(', ') });
@@ -82,7 +84,7 @@ async function make(
   try {
     await files.write(markName, markOf(databaseId));
     const key = await keyOf(backup);
-    sums = await takeBackup(database, { files, takenAt, version, withoutNodes, key, signal });
+    sums = await takeBackup(database, { files, takenAt, version, withoutNodes, key, signal, progress });
   } catch (error) {
     // What stays is removed by the next run.
     await place.remove(name).catch(() => {});

@@ -19,6 +19,8 @@ export interface BackupOrder {
   /** Null: the files are not encrypted. */
   readonly key: BackupKey | null;
   readonly signal: AbortSignal;
+  /** Receives what is copied now. */
+  readonly progress?: ((step: string) => void) | undefined;
 }
 
 /** The sums of a backup. */
@@ -31,11 +33,11 @@ export interface BackupSums {
 
 /** Copies a snapshot of the database. The backup is complete when this resolves, and not before. */
 export async function takeBackup(database: Database, order: BackupOrder): Promise<BackupSums> {
-  const { files, takenAt, version, withoutNodes, key, signal } = order;
+  const { files, takenAt, version, withoutNodes, key, signal, progress } = order;
   const snapshot = await openSnapshot(database.address);
   try {
     const written = await together(snapshot.readers, (reader, stop) =>
-      writeTables(files, reader, { key, signal: AbortSignal.any([signal, stop]) }),
+      writeTables(files, reader, { key, signal: AbortSignal.any([signal, stop]), progress }),
     );
     const tables = written.flat().sort((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
     const { migrations, partitions } = snapshot.plan;
@@ -61,11 +63,12 @@ export async function takeBackup(database: Database, order: BackupOrder): Promis
 async function writeTables(
   files: BackupFiles,
   reader: SnapshotReader,
-  options: TableOptions,
+  { progress, ...options }: TableOptions & Pick<BackupOrder, 'progress'>,
 ): Promise<readonly TableFile[]> {
   const tables: TableFile[] = [];
   for (const { name, columns, part } of reader.tables) {
     options.signal.throwIfAborted();
+    progress?.(`copying ${name}`);
     const rows = reader.rowsOf(name);
     const written = await writeTable(files, { name, part, rows }, options);
     tables.push({ name, ...(part === undefined ? {} : { part }), columns, rows: rows.rows, ...written });

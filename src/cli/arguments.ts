@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import { type KeyHash, parseKeyHash } from '../accounts/api-key.ts';
 import { address } from '../config/validators.ts';
 import { type Email, parseEmail } from '../identity/email.ts';
 import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
@@ -96,11 +95,11 @@ export function topupId(text: string): number {
   return Number(text);
 }
 
-/** The 64 hex digits of a key's hash. */
-export function keyHash(text: string): KeyHash {
-  const hash = parseKeyHash(text);
-  if (hash === null) throw new InvalidArgumentError('must be the 64 lowercase hex digits of a key hash.');
-  return hash;
+/** The first hex digits of a key's hash, or all 64. */
+export function keyHash(text: string): string {
+  if (!/^[0-9a-f]{6,64}$/.test(text))
+    throw new InvalidArgumentError('must be at least the first 6 lowercase hex digits of a key hash.');
+  return text;
 }
 
 /** An ISO 8601 instant with its offset, as epoch milliseconds. */

@@ -1,5 +1,6 @@
 import { type Command, Help, Option } from 'commander';
 import type { AccountRow } from '../accounts/accounts-sql.ts';
+import type { KeyRow } from '../accounts/keys.ts';
 import type { CliPaths } from '../app/config-source.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
@@ -81,6 +82,22 @@ export async function assertAccount(operator: OperatorService, accountId: number
   const account = await operator.readAccount(accountId);
   if (account === null) throw noAccount(accountId);
   return account;
+}
+
+/**
+ * The key whose hash is this or begins with it. Throws an `OperatorError` when there is none, or more
+ * than one (spec:operator/1.24).
+ */
+export async function findKey(operator: OperatorService, hash: string): Promise<KeyRow> {
+  const [key, ...others] = await operator.findKeys(hash);
+  if (key === undefined) throw new OperatorError(`no key with hash ${hash}`);
+  if (others.length === 0) return key;
+  const candidates = [key, ...others].map(
+    ({ hash, label, accountId }) => `\n  ${hash}  ${label} of account ${accountId}`,
+  );
+  throw new OperatorError(
+    `the hashes of several keys begin with ${hash}; pass more digits:${candidates.join('')}`,
+  );
 }
 
 /** The error of a command for an account that does not exist. */

@@ -17,57 +17,79 @@ export class Output {
     this.#csv = csv;
   }
 
-  /** One result: `text` for people, `row` for machines. */
-  async one(text: string, row: object): Promise<void> {
-    await this.#cli.out(`${this.#json ? jsonOf(row) : text.split('\n').map(shownLine).join('\n')}\n`);
+  /**
+   * One result: `text` for people, `row` for machines. Cells in place of text are lines of a table.
+   */
+  async one(text: string | readonly (readonly unknown[])[], row: object): Promise<void> {
+    if (this.#json) return this.#print([[jsonOf(row)]]);
+    await this.#print(
+      typeof text === 'string'
+        ? text.split('\n').map((line) => [shownLine(line)])
+        : text.map((cells) => cells.map(cell)),
+    );
   }
 
   /**
-   * A short list, for people in aligned columns; `none` is printed when there are no rows. `--json`
-   * prints `whole`, which may have more members than the columns.
+   * Rows under the names of their columns; `--json` prints every member of a row. `none` is printed
+   * when there are no rows.
    */
-  async table(
+  async rows(
     columns: readonly string[],
-    rows: readonly Row[],
+    rows: Iterable<object> | AsyncIterable<object>,
     none = 'none',
-    whole: readonly object[] = rows,
   ): Promise<void> {
     if (this.#csv) return this.#file(columns, rows);
-    if (this.#json || rows.length === 0) {
-      for (const row of whole) await this.#cli.out(`${jsonOf(row)}\n`);
-      if (rows.length === 0) this.#cli.err(`${none}\n`);
-      return;
+    const widths: number[] = [];
+    let lines = this.#json ? [] : [[...columns]];
+    let count = 0;
+    this.#cli.progress?.('reading');
+    for await (const row of rows) {
+      count += 1;
+      const members = row as Readonly<Record<string, unknown>>;
+      lines.push(this.#json ? [jsonOf(row)] : columns.map((column) => cell(members[column])));
+      if (lines.length < alignedTogether) continue;
+      await this.#print(lines, widths);
+      this.#cli.progress?.(`printed ${count} rows`);
+      lines = [];
     }
-    const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
-    const widths = columns.map((_, index) => Math.max(...lines.map((line) => widthOf(line[index] ?? ''))));
-    for (const line of lines) {
-      const padded = line.map((text, index) => text + ' '.repeat((widths[index] ?? 0) - widthOf(text)));
-      await this.#cli.out(`${padded.join('  ').trimEnd()}\n`);
-    }
+    if (count === 0) this.#cli.err(`${none}\n`);
+    else await this.#print(lines, widths);
   }
 
-  /** A stream of rows; for people, tab-separated under their column names. */
-  async rows(columns: readonly string[], rows: Iterable<Row> | AsyncIterable<Row>): Promise<void> {
-    if (this.#csv) return this.#file(columns, rows);
-    let headed = this.#json;
-    for await (const row of rows) {
-      if (!headed) await this.#cli.out(`${columns.join('\t')}\n`);
-      headed = true;
-      const line = this.#json ? jsonOf(row) : columns.map((column) => cell(row[column])).join('\t');
-      await this.#cli.out(`${line}\n`);
+  /** Aligned on a terminal, where a hash is short; otherwise separated by tabs. */
+  async #print(lines: readonly (readonly string[])[], widths: number[] = []): Promise<void> {
+    if (lines.length === 0) return;
+    if (!this.#cli.isTerminal) {
+      // While a reader such as a pager waits, the terminal is its own.
+      this.#cli.progress?.('');
+      return this.#cli.out(lines.map((cells) => `${cells.join('\t')}\n`).join(''));
     }
-    if (!headed) this.#cli.err('none\n');
+    this.#cli.progress?.(null);
+    const shown = lines.map((cells) => cells.map((text) => text.replace(keyHash, '$1')));
+    for (const cells of shown)
+      for (const [at, text] of cells.slice(0, -1).entries())
+        widths[at] = Math.max(widths[at] ?? 0, widthOf(text));
+    const padded = (text: string, at: number, { length }: readonly string[]): string =>
+      at === length - 1 ? text : text + ' '.repeat((widths[at] ?? 0) - widthOf(text));
+    await this.#cli.out(shown.map((cells) => `${cells.map(padded).join('  ').trimEnd()}\n`).join(''));
   }
 
   /** A CSV file, with its heading also when it has no rows. */
-  async #file(columns: readonly string[], rows: Iterable<Row> | AsyncIterable<Row>): Promise<void> {
+  async #file(columns: readonly string[], rows: Iterable<object> | AsyncIterable<object>): Promise<void> {
     await this.#cli.out(csvHead(columns));
-    for await (const row of rows)
-      await this.#cli.out(
-        csvLines([columns.map((column) => (row[column] == null ? null : cell(row[column])))]),
-      );
+    for await (const row of rows) {
+      const members = row as Readonly<Record<string, unknown>>;
+      const values = columns.map((column) => members[column]);
+      await this.#cli.out(csvLines([values.map((value) => (value == null ? null : cell(value)))]));
+    }
   }
 }
+
+/** How many lines are read before the width of a column is known; of more, each group has its own. */
+const alignedTogether = 100;
+
+/** People read the beginning of a key's hash, and every command takes it. */
+const keyHash = /^([0-9a-f]{12})[0-9a-f]{52}$/;
 
 /** The width on a terminal: Hangul, Han and full-width characters take two columns. */
 function widthOf(text: string): number {
@@ -93,5 +115,7 @@ function jsonOf(row: object): string {
 }
 
 function cell(value: unknown): string {
-  return value === null || value === undefined ? '-' : escapeControls(String(value));
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return '-';
+  if (Array.isArray(value)) return value.map(cell).join(', ');
+  return escapeControls(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }

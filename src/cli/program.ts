@@ -1,8 +1,10 @@
 import { CommanderError } from 'commander';
 import { OperatorError } from '../errors/operator-error.ts';
+import { OutputClosed } from '../errors/output-closed.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addAuditCommand } from './commands/audit.ts';
 import { addBackupCommands } from './commands/backup.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addConsoleCommand } from './commands/console-link.ts';
 import { addCreditCommands } from './commands/credit.ts';
 import { addDatabaseCommands } from './commands/database.ts';
@@ -23,6 +25,7 @@ import { addTopupCommands } from './commands/topup.ts';
 import { addUsageCommands } from './commands/usage.ts';
 import type { CliContext } from './context.ts';
 import { ownOptionsFirst } from './options.ts';
+import { createProgress } from './progress.ts';
 import { StrictCommand } from './strict-command.ts';
 
 const examples = `
@@ -39,7 +42,7 @@ Exit codes: 0 success, 1 failure, 2 usage error.`;
 export async function runCli(proc: CliContext, args: readonly string[]): Promise<number> {
   const state = { exitCode: 0 };
   // The audit log names whom `--as` states.
-  const cli: Omit<CliContext, 'user'> & { user: string } = { ...proc };
+  const cli = { ...proc, progress: createProgress(proc) };
   const program = new StrictCommand('naru')
     .description('An inference gateway that bills exactly, in Korean won.')
     .version(cli.version, '-V, --version', 'print the version')
@@ -52,7 +55,10 @@ export async function runCli(proc: CliContext, args: readonly string[]): Promise
       const { as } = command.opts<{ as?: string }>();
       if (as !== undefined) cli.user = as;
     })
-    .configureOutput({ writeOut: (text) => void cli.out(text), writeErr: (text) => cli.err(text) })
+    .configureOutput({
+      writeOut: (text) => void cli.out(text).catch(() => {}),
+      writeErr: (text) => cli.err(text),
+    })
     .showHelpAfterError('(see --help)');
   addServerCommands(program, cli, state);
   addDoctorCommand(program, cli, state);
@@ -79,13 +85,18 @@ export async function runCli(proc: CliContext, args: readonly string[]): Promise
   addConsoleCommand(program, cli);
   addSessionCommands(program, cli);
   addAuditCommand(program, cli);
+  addCompletionCommand(program, cli);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return state.exitCode;
   } catch (error) {
+    cli.progress(null);
+    if (error instanceof OutputClosed) return state.exitCode;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof OperatorError)) throw error;
     cli.err(`naru: ${error.message}\n`);
     return 1;
+  } finally {
+    cli.progress(null);
   }
 }

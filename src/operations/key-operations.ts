@@ -13,7 +13,7 @@ import {
   type Suspension,
   suspendKey,
 } from '../accounts/keys.ts';
-import { findKeyByHash } from '../accounts/keys-sql.ts';
+import { findKeyByHash, findKeysByPrefix } from '../accounts/keys-sql.ts';
 import { isDisabled, type KeyStanding, standingOf } from '../accounts/rules.ts';
 import type { Spend } from '../accounts/spend.ts';
 import type { Database } from '../store/database.ts';
@@ -76,6 +76,9 @@ export function keyOperations(context: OperationsContext) {
       ),
 
     readKey: (hash: KeyHash): Promise<KeyRow | null> => readKey(database, hash),
+
+    /** The keys whose hash begins with these hex digits, at most ten. */
+    findKeys: (prefix: string): Promise<readonly KeyRow[]> => findKeysByPrefix(database, prefix),
 
     readKeys: (accountId: number): Promise<readonly KeyRow[]> => readKeys(database, accountId),
 

@@ -126,7 +126,7 @@ test('diff shows what a publication would change and changes nothing; publish ap
   const people = await installation.run('models', 'diff');
   assert.match(
     people.out,
-    /^change +model +candidate +what +before +after +warning\nprice_changed +test\/usd +up\/echo +prompt +10\.25 +61\.5 +-\n/,
+    /^change\tmodel\tcandidate\twhat\tbefore\tafter\twarning\nprice_changed\ttest\/usd\tup\/echo\tprompt\t10\.25\t61\.5\t-\n/,
   );
   assert.equal(await costOf('test/usd'), 205, 'a diff changes nothing');
   assert.equal(await costOf('test/new'), null);
@@ -222,11 +222,11 @@ test('a publication whose file needs a restart is billed; the server keeps its c
   const doctor = await installation.run('doctor');
   assert.match(
     doctor.out,
-    /FAULT +prices +node \d+ .* bills edition \d+, and its configuration differs in 2/,
+    /FAULT\tprices\tnode \d+ .* bills edition \d+, and its configuration differs in 2/,
   );
   configure({ prompt: '0.07', usdKrw: '2000' });
   assert.equal((await installation.run('models', 'publish')).code, 0);
-  assert.match((await installation.run('doctor')).out, /ok +prices +edition \d+ on 1 node/);
+  assert.match((await installation.run('doctor')).out, /ok\tprices\tedition \d+ on 1 node/);
 });
 
 test('a price that changes by more than a factor of ten is marked, and published with --yes only', async () => {

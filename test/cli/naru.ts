@@ -113,6 +113,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     uid: process.getuid?.() ?? -1,
     user: 'tests@host',
     isWatched: false,
+    isTerminal: false,
     version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
     nodePath: process.execPath,
     nodeVersion: process.versions.node,

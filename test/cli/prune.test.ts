@@ -33,7 +33,7 @@ test('records of old months are dropped by name; the ledger and a backup of it s
 
   const planned = await installation.run(...order, '--dry-run');
   assert.deepEqual(
-    planned.out.split('\n').map((line) => line.split(/ +/).join(' ')),
+    planned.out.split('\n').map((line) => line.split('\t').join(' ')),
     ['month records cost_krw', '2024-01 2 1.500000', '2024-02 2 1.500000', ''],
   );
   assert.deepEqual((await installation.json(...order)).rows, months);

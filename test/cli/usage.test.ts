@@ -250,9 +250,9 @@ test('the doctor reports each fault with its repair, and exits with 1', async ()
   });
   const { code, out } = await installation.run('doctor', '--config', file);
   assert.equal(code, 1);
-  assert.match(out, /^FAULT +database +the database is unavailable: nothing listens at that address/m);
-  assert.match(out, /^FAULT +slot gone +program no-such-engine not found/m);
-  assert.match(out, /^ok +node +\d+\./m);
+  assert.match(out, /^FAULT\tdatabase\tthe database is unavailable: nothing listens at that address/m);
+  assert.match(out, /^FAULT\tslot gone\tprogram no-such-engine not found/m);
+  assert.match(out, /^ok\tnode\t\d+\./m);
   assert.doesNotMatch(out, /secret-word/);
 });
 

@@ -59,15 +59,25 @@ export async function backUp(
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const beganMs = systemClock.monotonic();
+  proc.progress?.('writing settlements to the database');
   const dir = resolve(proc.cwd, to ?? backupNameOf(isoOf(systemClock.now())));
   await makeBackupFolder(dir);
-  const { version } = proc;
+  const { version, progress } = proc;
   return withSettledDatabase(settings.dataDir, config, proc, async (database, settledHomes) => {
     const clock = await DatabaseClock.open(database, systemClock);
     // What is settled since is in the backup, too.
     const takenAt = isoOf(clock.now() - Math.ceil(clock.monotonic() - beganMs));
     const key = await keyOf(config.backup);
-    return writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key, by: proc.user });
+    return writeBackup(database, {
+      dir,
+      takenAt,
+      version,
+      withoutNodes,
+      settledHomes,
+      key,
+      progress,
+      by: proc.user,
+    });
   });
 }
 
@@ -77,6 +87,7 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
   const config = readConfig(settings, proc);
   const { backup } = config;
   if (backup === null) throw new OperatorError(noPlace);
+  proc.progress?.('writing settlements to the database');
   const done = await withSettledDatabase(settings.dataDir, config, proc, async (database, settledHomes) =>
     runBackup({
       backup,
@@ -87,6 +98,7 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
       actor: { kind: 'cli', name: proc.user },
       settledHomes,
       signal: new AbortController().signal,
+      progress: proc.progress,
     }),
   );
   return assertDone(done, 'backup');
@@ -98,6 +110,7 @@ export async function drillNow(paths: CliPaths, proc: ProcessContext): Promise<D
   const config = readConfig(settings, proc);
   const { backup } = config;
   if (!hasPlace(backup)) throw new OperatorError(noPlace);
+  proc.progress?.('restoring and verifying the newest backup');
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
     await migrateForCommand(database);

@@ -43,12 +43,14 @@ export async function restore(
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const key = await keyOf(config.backup);
+  proc.progress?.('reading the backup');
   const backup = await checkBackup(await findBackup(config, from, proc.cwd), key);
   if (!isUnencryptedAllowed) assertEncrypted(backup);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
     await migrateForCommand(database);
-    const rows = await restoreBackup(database, backup, continues);
+    const rows = await restoreBackup(database, backup, continues, proc.progress);
+    proc.progress?.('verifying the ledger');
     const { differences } = await verifyLedger(database);
     const { taken_at: takenAt, tables } = backup.manifest;
     return { takenAt, tables: countTables(tables), rows, differences: differences.length };

@@ -26,6 +26,8 @@ export interface FolderBackup {
   readonly key: BackupKey | null;
   /** Who acts, for the audit log. */
   readonly by: string;
+  /** Receives what is copied now. */
+  readonly progress?: ((step: string) => void) | undefined;
 }
 
 /** The outcome of `naru backup`. */
@@ -41,7 +43,7 @@ export interface BackupDone {
 
 /** Copies a snapshot of the database into a folder, and records the act. */
 export async function writeBackup(database: Database, order: FolderBackup): Promise<BackupDone> {
-  const { dir, takenAt, version, withoutNodes, settledHomes, key, by } = order;
+  const { dir, takenAt, version, withoutNodes, settledHomes, key, by, progress } = order;
   const missing = await missingNodes(database, systemClock, settledHomes);
   if (missing.length > 0 && !withoutNodes)
     throw new OperatorError(
@@ -54,6 +56,7 @@ export async function writeBackup(database: Database, order: FolderBackup): Prom
     withoutNodes: missing,
     key,
     signal: new AbortController().signal,
+    progress,
   });
   const done = { dir, takenAt, withoutNodes: missing, ...sums };
   await recordBackup(database, done, by);

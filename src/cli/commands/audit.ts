@@ -33,13 +33,7 @@ export function addAuditCommand(program: Command, cli: CliContext): void {
         const { lines, account: accountId, act, role, from: fromMs, to: toMs } = flags;
         const limit = lines ?? (flags.csv === true ? 1_000_000 : 100);
         const acts = await identity.readActs({ limit, accountId, act, role, fromMs, toMs });
-        await output.table(columns, acts.map(shown), 'none', acts.map(auditEntry));
+        await output.rows(columns, acts.map(auditEntry));
       }),
     );
-}
-
-/** An act for people. */
-function shown(row: AuditRow) {
-  const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
-  return { ...auditEntry(row), before: text(row.before), after: text(row.after) };
 }

@@ -79,10 +79,7 @@ function addScheduledBackups(backup: Command, cli: CliContext): void {
       const { listBackups } = await import('../../admin/backup/backup.ts');
       const rows = await listBackups(cliPaths(flags), cli);
       const columns = ['name', 'bytes', 'rows', 'naru', 'encryption', 'fault'];
-      await new Output(cli, flags.json === true).table(
-        columns,
-        rows.map((row) => ({ ...row })),
-      );
+      await new Output(cli, flags.json === true).rows(columns, rows);
     });
   withCommonOptions(backup.command('run'))
     .description('make a backup in the configured place now, as the schedule does')
@@ -130,10 +127,8 @@ function addScheduledBackups(backup: Command, cli: CliContext): void {
         result: run.endedAtMs === null ? 'running' : run.error === null ? 'ok' : 'failed',
         error: run.error,
       }));
-      await new Output(cli, flags.json === true).table(
+      await new Output(cli, flags.json === true).rows(
         ['kind', 'started_at', 'ended_at', 'backup', 'bytes', 'result', 'error'],
-        rows,
-        'none',
         rows,
       );
     });

@@ -51,9 +51,9 @@ async function show(
 ): Promise<void> {
   const lines = [...Map.groupBy(shards, (shard) => shard.server)].map(([server, own]) => {
     const megabytes = own.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
-    return `${server}  ${counted(own.length, 'shard')}, ${megabytes.toFixed(1)} MB`;
+    return [server, counted(own.length, 'shard'), `${megabytes.toFixed(1)} MB`];
   });
   const cluster = engine === null ? 'PostgreSQL' : `${engine}, ${counted(servers, 'server')}`;
-  const text = isDistributed ? [cluster, ...lines].join('\n') : `${cluster}: not distributed`;
+  const text = isDistributed ? [[cluster], ...lines] : `${cluster}: not distributed`;
   await output.one(text, { engine, servers, distributed: isDistributed, shards });
 }

@@ -10,16 +10,14 @@ export function addDoctorCommand(program: Command, cli: CliContext, state: { exi
     .action(async (flags: CommonOptions) => {
       const { examine } = await import('../../admin/doctor/doctor.ts');
       const findings = await examine(cliPaths(flags), cli);
-      const output = new Output(cli, flags.json === true);
-      const width = Math.max(...findings.map(({ name }) => name.length));
-      for (const { name, ok, isWarning = false, message } of findings) {
-        const state = isWarning ? 'warn ' : ok ? 'ok   ' : 'FAULT';
-        const text = `${state}  ${name.padEnd(width)}  ${message.replaceAll('\n', `\n${' '.repeat(9 + width)}`)}`;
-        await output.one(text, {
-          ...{ check: name, ok, detail: message },
-          ...(isWarning && { warning: true }),
-        });
-      }
+      const rows = findings.flatMap(({ name, ok, isWarning = false, message }) => {
+        const row = { state: isWarning ? 'warn' : ok ? 'ok' : 'FAULT', check: name };
+        if (flags.json === true)
+          return [{ ...row, ok, detail: message, ...(isWarning && { warning: true }) }];
+        const [first, ...more] = message.split('\n');
+        return [{ ...row, detail: first }, ...more.map((detail) => ({ state: '', check: '', detail }))];
+      });
+      await new Output(cli, flags.json === true).rows(['state', 'check', 'detail'], rows);
       if (findings.some(({ ok }) => !ok)) state.exitCode = 1;
     });
 }

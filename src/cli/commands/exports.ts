@@ -62,6 +62,7 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
       const anchors =
         flags.against === undefined ? undefined : await readAnchorsOf(cliPaths(flags), flags.against, cli);
       await withOperatorService(cli, flags, async (operator, output) => {
+        cli.progress?.('verifying the ledger');
         const verdict = await operator.verifyLedger(anchors);
         if (verdict.differences.length > 0) state.exitCode = 1;
         await report(verdict, output);

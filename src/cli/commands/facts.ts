@@ -28,7 +28,7 @@ export function addFactCommands(models: Command, cli: CliContext): void {
         throw new OperatorError(
           `the model metadata of ${asOf} has no model ${part}${hint(part ?? '', facts.keys())}`,
         );
-      await new Output(cli, flags.json === true).table(columns, found.map(rowOf));
+      await new Output(cli, flags.json === true).rows(columns, found.map(rowOf));
       if (flags.json !== true) cli.err(`model metadata of ${asOf} (${origin})\n`);
     });
 

@@ -65,7 +65,7 @@ export function addGenerationShow(generation: Command, cli: CliContext): void {
       withOperatorService(cli, flags, async (operator, output) => {
         const record = await operator.readGeneration(uuid);
         if (record === null) throw new OperatorError('no such generation or request');
-        await output.one(textOf(record as Shown & Row), record);
+        await output.one(linesOf(record as Shown & Row), record);
       }),
     );
 }
@@ -95,7 +95,7 @@ export function addGenerationPrune(generation: Command, cli: CliContext): void {
           records,
           cost_krw: krwToDecimal(krwOfMicro(costMicro)),
         }));
-        await output.table(['month', 'records', 'cost_krw'], rows, 'no records before that month');
+        await output.rows(['month', 'records', 'cost_krw'], rows, 'no records before that month');
       }),
     );
 }
@@ -104,11 +104,11 @@ function monthOf(epochMs: number): string {
   return isoDay(seoulDayAt(epochMs)).slice(0, 7);
 }
 
-function textOf(record: Shown & Row): string {
+function linesOf(record: Shown & Row): readonly (readonly unknown[])[] {
   const { provider_responses: attempts, routing } = record;
   const facts = shown
     .filter((name) => record[name] !== null && record[name] !== undefined)
-    .map((name) => `${name.padEnd(18)}${String(record[name])}`);
+    .map((name) => [name, record[name]]);
   const tried = attempts.map(
     ({ endpoint_id, model_permaslug, status, latency, failure, parameter_changes: changes }, at) =>
       `  ${at + 1}. ${endpoint_id} (${model_permaslug}): ${failure ?? 'responded'}${status === null ? '' : `, ${status}`}, ${latency} ms${changesText(changes)}`,
@@ -125,8 +125,8 @@ function textOf(record: Shown & Row): string {
             ({ endpoint_id, reason }) => `  rejected: ${endpoint_id}: ${message(reason)}`,
           ),
         ];
-  const lines = [...facts, 'attempts', ...(tried.length === 0 ? ['  none'] : tried), 'order', ...why];
-  return [...lines, 'cost', ...costText(record)].join('\n');
+  const rest = ['attempts', ...(tried.length === 0 ? ['  none'] : tried), 'order', ...why];
+  return [...facts, ...[...rest, 'cost', ...costText(record)].map((line) => [line])];
 }
 
 /** The lines whose exact sum is rounded once. */

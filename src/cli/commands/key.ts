@@ -13,6 +13,7 @@ import type { CliContext } from '../context.ts';
 import {
   assertAccount,
   type CommonOptions,
+  findKey,
   noAccount,
   withCommonOptions,
   withOperatorService,
@@ -101,9 +102,9 @@ function addShow(key: Command, cli: CliContext): void {
   withCommonOptions(key.command('show'))
     .description('show one key')
     .argument('<hash>', 'key hash', keyHash)
-    .action((hash: KeyHash, flags: CommonOptions) =>
+    .action((hash: string, flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) =>
-        output.rows(columns, [await rowOf(operator, await found(operator, hash))]),
+        output.rows(columns, [await rowOf(operator, await findKey(operator, hash))]),
       ),
     );
 }
@@ -122,11 +123,12 @@ function addChanges(key: Command, cli: CliContext): void {
       .description(description)
       .argument('<hash>', 'key hash', keyHash)
       .option('--reason <text>', 'reason, for the audit log', visibleText)
-      .action((hash: KeyHash, flags: CommonOptions & ChangeFlags) =>
+      .action((named: string, flags: CommonOptions & ChangeFlags) =>
         withOperatorService(cli, flags, async (operator, output) => {
           const { reason = null, now = false } = flags;
-          if (!(await act(operator, hash, { ...flags, reason, now }))) throw noKey(hash);
-          const row = await rowOf(operator, await found(operator, hash));
+          const { hash } = await findKey(operator, named);
+          await act(operator, hash, { ...flags, reason, now });
+          const row = await rowOf(operator, await findKey(operator, hash));
           await output.one(`${row['label']} is ${row['state']}`, row);
         }),
       );
@@ -178,17 +180,7 @@ async function create(
     expiresAtMs: flags.expiresAt ?? null,
   });
   const text = `${plaintext}\n(the key is not shown again; its hash is ${hash})`;
-  await output.one(text, { hash, key: plaintext, ...(await rowOf(operator, await found(operator, hash))) });
-}
-
-async function found(operator: OperatorService, hash: KeyHash): Promise<KeyRow> {
-  const row = await operator.readKey(hash);
-  if (row === null) throw noKey(hash);
-  return row;
-}
-
-function noKey(hash: KeyHash): OperatorError {
-  return new OperatorError(`no key with hash ${hash}`);
+  await output.one(text, { hash, key: plaintext, ...(await rowOf(operator, await findKey(operator, hash))) });
 }
 
 /** Throws an `OperatorError` when the account does not exist. */

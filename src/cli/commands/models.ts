@@ -17,7 +17,7 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
     .description('list the published models and their prices in won per token')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) =>
-        output.table(listColumns, (await operator.readPublished()).map(versionRow)),
+        output.rows(listColumns, (await operator.readPublished()).map(versionRow)),
       ),
     );
 
@@ -28,7 +28,7 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
       withOperatorService(cli, flags, async (operator, output) => {
         const changes = await operator.diffCatalogue();
         if (flags.exitCode === true && changes.length > 0) state.exitCode = 1;
-        await output.table(
+        await output.rows(
           diffColumns,
           rowsOf(changes),
           'no difference: the configuration file is already published',
@@ -48,7 +48,7 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
           throw new OperatorError(
             `no price was ever published for model ${model}${hint(model ?? '', found.known)}`,
           );
-        await output.table(historyColumns, found.versions.map(versionRow));
+        await output.rows(historyColumns, found.versions.map(versionRow));
       }),
     );
 }
@@ -64,7 +64,7 @@ function addPublish(models: Command, cli: CliContext, state: { exitCode: number 
         const { edition, changes, late, differing } = await operator.publishCatalogue({
           allowsLarge: flags.yes === true,
         });
-        await output.table(
+        await output.rows(
           diffColumns,
           rowsOf(changes),
           'no difference: the configuration file was already published',

@@ -45,7 +45,7 @@ function addList(node: Command, cli: CliContext): void {
     .description('list all nodes, oldest first; a lost node stopped without a clean shutdown')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) =>
-        output.table(
+        output.rows(
           columns,
           (await operator.readNodes()).map((row) => ({
             node_id: row.id,

@@ -38,7 +38,7 @@ export function addOperatorCommands(program: Command, cli: CliContext): void {
     .description('list all operators')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async ({ identity }, output) =>
-        output.table(columns, (await identity.operators.list()).map(rowOf)),
+        output.rows(columns, (await identity.operators.list()).map(rowOf)),
       ),
     );
 
@@ -99,7 +99,7 @@ function addTokenCommands(operators: Command, cli: CliContext): void {
     .description('list all tokens that were not revoked')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async ({ identity }, output) =>
-        output.table([...columns, 'expires_at'], (await identity.tokens.list()).map(tokenRowOf)),
+        output.rows([...columns, 'expires_at'], (await identity.tokens.list()).map(tokenRowOf)),
       ),
     );
 

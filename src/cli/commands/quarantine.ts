@@ -22,7 +22,7 @@ export function addQuarantineCommands(ledger: Command, cli: CliContext, state: {
     .action((flags: CommonOptions & { all?: boolean }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const entries = await operator.readQuarantine(flags.all === true);
-        await output.table(
+        await output.rows(
           columns,
           entries.map((entry) => ({
             generation_id: idOf(entry.uuid),

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { KeyHash } from '../../accounts/api-key.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { explanationText, type RouteQuestion } from '../../inference/explain-route.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
 import { accountId, keyHash } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
-import { type CommonOptions, cliPaths, withCommonOptions, withOperatorService } from '../options.ts';
-import { Output, type Row } from '../output.ts';
+import { type CommonOptions, cliPaths, findKey, withCommonOptions, withOperatorService } from '../options.ts';
+import { Output } from '../output.ts';
 import { addDrainCommands } from './route-drains.ts';
 
 interface ExplainFlags extends CommonOptions {
@@ -17,7 +16,7 @@ interface ExplainFlags extends CommonOptions {
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   readonly sort?: string;
-  readonly key?: KeyHash;
+  readonly key?: string;
   readonly account?: number;
   readonly promptTokens: number;
   readonly maxTokens?: number;
@@ -84,10 +83,8 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
       const rows = await readRouteHealth(cliPaths(flags), cli);
       if (rows === null)
         throw new OperatorError('no running server found; health data exists only while a server is running');
-      await new Output(cli, flags.json === true).table(
+      await new Output(cli, flags.json === true).rows(
         rows.some((row) => 'worker' in row) ? ['worker', ...healthColumns] : healthColumns,
-        rows.map((row): Row => ({ ...row, drained_for: row.drained_for.join(', ') || null })),
-        'none',
         rows,
       );
     });
@@ -122,9 +119,8 @@ async function accountOf(cli: CliContext, flags: ExplainFlags): Promise<number |
   if (key === undefined) return null;
   let account: number | null = null;
   await withOperatorService(cli, flags, async (operator) => {
-    account = (await operator.readKey(key))?.accountId ?? null;
+    account = (await findKey(operator, key)).accountId;
   });
-  if (account === null) throw new OperatorError(`no key with hash ${key}`);
   return account;
 }
 

@@ -5,7 +5,17 @@ import { isoOf } from '../../time/clock.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
-const columns = ['session_id', 'who', 'via', 'address', 'created_at', 'last_seen_at', 'user_agent'];
+const columns = [
+  'session_id',
+  'operator',
+  'account_id',
+  'owner_id',
+  'via',
+  'address',
+  'created_at',
+  'last_seen_at',
+  'user_agent',
+];
 
 /** `naru session list|revoke`. */
 export function addSessionCommands(program: Command, cli: CliContext): void {
@@ -19,12 +29,7 @@ export function addSessionCommands(program: Command, cli: CliContext): void {
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async ({ identity }, output) => {
         const rows = await identity.sessions.list({ kind: 'all' });
-        await output.table(
-          columns,
-          rows.map((row) => ({ ...rowOf(row), who: whoOf(row) })),
-          'none',
-          rows.map(rowOf),
-        );
+        await output.rows(columns, rows.map(rowOf));
       }),
     );
 
@@ -43,11 +48,6 @@ export function addSessionCommands(program: Command, cli: CliContext): void {
 function sessionId(text: string): string {
   if (/^\d{1,18}$/.test(text)) return text;
   throw new InvalidArgumentError('must be a session id, a whole number.');
-}
-
-function whoOf({ operator, accountId, ownerId }: SessionRow): string {
-  if (operator !== null) return `operator ${operator.name}`;
-  return ownerId === null ? `account ${accountId}` : `account ${accountId}, owner ${ownerId}`;
 }
 
 function rowOf(row: SessionRow) {

@@ -6,7 +6,7 @@ import { pause, systemClock } from '../../time/clock.ts';
 import { count, seconds } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
-import { Output, type Row } from '../output.ts';
+import { Output } from '../output.ts';
 
 /** How often the state of a starting or stopping slot is polled. */
 const pollEveryMs = 100;
@@ -15,10 +15,10 @@ const columns = [
   'name',
   'driver',
   'state',
-  'in flight',
+  'in_flight',
   'queued',
   'starts',
-  'start took',
+  'last_start_ms',
   'pid',
   'port',
   'reason',
@@ -35,7 +35,7 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
     .description('list all slots and their states')
     .action(async (flags: CommonOptions) => {
       const rows = await (await openSlots(flags, cli)).list();
-      await new Output(cli, flags.json === true).table(columns, rows.map(shown), 'none', rows);
+      await new Output(cli, flags.json === true).rows(columns, rows);
     });
 
   withCommonOptions(slot.command('start'))
@@ -141,22 +141,6 @@ function readyText({ name, last_start_ms: ms, pid, port }: SlotRow): string {
   const where = [pid === null ? null : `pid ${pid}`, port === null ? null : `port ${port}`].filter(Boolean);
   const took = ms === null ? '' : `; last start took ${(ms / 1000).toFixed(1)} s`;
   return `${name}: READY${where.length === 0 ? '' : ` (${where.join(', ')})`}${took}`;
-}
-
-/** A slot for people. */
-function shown(row: SlotRow): Row {
-  return {
-    name: row.name,
-    driver: row.driver,
-    state: row.state,
-    'in flight': row.in_flight,
-    queued: row.queued,
-    starts: row.starts,
-    'start took': row.last_start_ms === null ? null : `${(row.last_start_ms / 1000).toFixed(1)} s`,
-    pid: row.pid,
-    port: row.port,
-    reason: row.reason,
-  };
 }
 
 async function openSlots(flags: CommonOptions, cli: CliContext): Promise<SlotAdmin> {

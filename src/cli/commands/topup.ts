@@ -40,7 +40,7 @@ export function addTopupCommands(program: Command, cli: CliContext): void {
           beforeId: null,
           limit: flags.lines,
         });
-        await output.table(columns, requests.map(rowOf));
+        await output.rows(columns, requests.map(rowOf));
       }),
     );
 
