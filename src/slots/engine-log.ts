@@ -81,7 +81,7 @@ export function openEngineLog(path: string, onError: (thrown: unknown) => void):
   return {
     write(chunk) {
       tail = Buffer.concat([tail, chunk.subarray(-tailBytes)]).subarray(-tailBytes);
-      if (broken) return;
+      if (broken || chunk.length === 0) return;
       pending.push(chunk);
       pendingBytes += chunk.length;
       while (pendingBytes > pendingBytesMax) {

@@ -10,7 +10,10 @@ import { TestClock } from '../harness/test-clock.ts';
 // security:10
 test('an account has at most maxKeys active keys, however many are requested concurrently', async (t) => {
   const naru = await startTestGateway({
-    config: { keys: { max_per_account: 10 }, edge: { rate_limit: 'external' } },
+    config: {
+      keys: { max_per_account: 10 },
+      edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] },
+    },
   });
   t.after(() => naru.close());
   const account = await naru.account();
@@ -41,7 +44,10 @@ test('a client that creates and revokes keys in a loop is rejected for a day aft
   const clock = new TestClock();
   const naru = await startTestGateway({
     clock,
-    config: { keys: { max_per_account: 5 }, edge: { rate_limit: 'external' } },
+    config: {
+      keys: { max_per_account: 5 },
+      edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] },
+    },
   });
   t.after(() => naru.close());
   const account = await naru.account();

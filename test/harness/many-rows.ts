@@ -77,8 +77,8 @@ export async function makeManyRows(gateway: TestGateway, count: number, model: s
      SELECT 'old/' || $1::text, 'c', n, n, 0, 0, 0, now() - interval '9 days', 'USD', '1M', '{"prompt": "1", "completion": "1"}', (1000 + n)::text, '0' FROM generate_series(1, $2) n`,
   );
   await fill(
-    `INSERT INTO page_session (token_hash, account_id, owner_id, via, address, user_agent, created_at, last_seen_at, expires_at)
-     SELECT sha256(('s' || n)::bytea), $1, NULL, 'link', '127.0.0.1', 'test', to_timestamp(${clock.now() / 1000}), to_timestamp(${clock.now() / 1000}), to_timestamp(${clock.now() / 1000 + 86_400})
+    `INSERT INTO page_session (token_hash, account_id, owner_id, via, address, user_agent, created_at, last_seen_at, expires_at, idle_ms)
+     SELECT sha256(('s' || n)::bytea), $1, NULL, 'link', '127.0.0.1', 'test', to_timestamp(${clock.now() / 1000}), to_timestamp(${clock.now() / 1000}), to_timestamp(${clock.now() / 1000 + 86_400}), 43_200_000
      FROM generate_series(1, $2) n`,
   );
   await fill(

@@ -29,7 +29,7 @@ export async function createWorld(t: TestContext) {
   const operator = operatorOn(database);
   const tree = {
     listen: { port: 0 },
-    edge: { rate_limit: 'external' },
+    edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] },
     limits: { debt_floor_krw: 0 },
     log: { level: 'info' },
     ...echoConfig(upstream.url),

@@ -115,7 +115,7 @@ test('three nodes with three files bill the published edition, and say whose fil
   await until('the reload', () => third.serving().err().includes('configuration reloaded'));
   assert.deepEqual(await costs(), [10, 10, 10]);
   assert.match(second.serving().err(), /"price_not_published".*"before":"1\/0","after":"2\/0"/);
-  const states = async () => (await first.order('node', 'list')).rows.map((row) => row.configuration);
+  const states = async () => (await first.order('node', 'list')).rows.map((row) => row.prices);
   const differs = 'differs in 1 price';
   await until('the marks', async () => (await states()).join() === `as published,${differs},${differs}`);
   const doctor = await first.order('doctor');

@@ -61,7 +61,7 @@ export async function createSite(t: Pick<TestContext, 'after'>, over: object = {
   const installation = createInstallation({ hasCluster: !('database' in over) });
   const teams: Serving[] = [];
   const file = installation.configure({
-    edge: { rate_limit: 'external' },
+    edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] },
     limits: { debt_floor_krw: 0 },
     log: { level: 'info' },
     ...echoConfig(upstream.url),

@@ -13,7 +13,7 @@ let management: string;
 before(async () => {
   naru = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: ['http://127.0.0.1:9'] }],
-    config: { edge: { rate_limit: 'external' } },
+    config: { edge: { rate_limit: 'external', trusted_proxies: ['192.0.2.1'] } },
   });
   const account = await naru.account({ credit: '1000000' });
   key = account.key;
