@@ -38,6 +38,7 @@ async function commandsBehindCutter(t: TestContext) {
         output.err += text;
       },
       version: '0',
+      user: 'tests@host',
       openOperatorService: async () => operator,
     } as unknown as CliContext;
     const code = await runCli(context, [...words]);

@@ -138,7 +138,7 @@ test('diff shows what a publication would change and changes nothing; publish ap
   assert.deepEqual(taken, { changes: 2, not_taken: [], differing: [] });
   assert.equal(await costOf('test/usd'), 10 * 61.5 + 5 * 41, 'the command waits for the server');
   const [node] = (await installation.json('node', 'list')).rows;
-  assert.deepEqual([node.edition, node.configuration], [edition, 'as published']);
+  assert.deepEqual([node.edition, node.prices], [edition, 'as published']);
   await eventually('the new price', 5_000, async () =>
     (await costOf('test/usd')) === 10 * 61.5 + 5 * 41 ? true : null,
   );
@@ -218,7 +218,7 @@ test('a publication whose file needs a restart is billed; the server keeps its c
   assert.match(serving.err().slice(status), /not reloaded.*`edge` changed/);
   assert.equal(await costOf('test/usd'), 10 * 164 + 5 * 41);
   assert.equal(await costOf('test/late'), null, 'its configuration does not have it');
-  assert.equal((await installation.json('node', 'list')).rows[0].configuration, 'differs in 2 prices');
+  assert.equal((await installation.json('node', 'list')).rows[0].prices, 'differs in 2 prices');
   const doctor = await installation.run('doctor');
   assert.match(
     doctor.out,

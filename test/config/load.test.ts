@@ -21,8 +21,9 @@ models:
 test('an empty file, a file of comments and no file at all mean the same defaults', () => {
   const defaults = {
     listen: { host: '127.0.0.1', port: 8787 },
-    admin: { host: '127.0.0.1', port: 8788 },
+    admin: { host: '127.0.0.1', port: 8788, publicUrl: null, sessionHours: 24, sessionIdleHours: 12 },
     database: { url: 'embedded' },
+    vat: { percent: '10', included: true },
     edge: { rateLimit: 'builtin', trustedProxies: [] },
     keys: { prefix: 'sk-naru-', maxPerAccount: 1_000 },
     log: { level: 'info' },

@@ -29,6 +29,7 @@ async function run(
       out += text;
     },
     err: () => {},
+    user: 'tests@host',
     openOperatorService: async () =>
       createOperatorService(at.database, {
         clock: at.clock,

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 
@@ -12,13 +13,9 @@ export async function parseCommand(
   const write = (text: string): void => {
     output += text;
   };
-  const shown = { out: async (text: string) => write(text), err: write, version: '0' };
   // Whatever else a command needs of its process, it was parsed.
-  const cli = new Proxy(shown as CliContext, {
-    get(context, name, receiver) {
-      if (!Object.hasOwn(context, name)) throw new Error('understood');
-      return Reflect.get(context, name, receiver);
-    },
-  });
+  const env = new Proxy({}, { get: () => assert.fail('understood') });
+  const shown = { out: async (text: string) => write(text), err: write, version: '0', env, isWatched: false };
+  const cli = shown as Partial<CliContext> as CliContext;
   return { code: await runCli(cli, words).catch(() => 0), output };
 }

@@ -39,7 +39,11 @@ export async function openFamilyWorld(): Promise<FamilyWorld> {
       const { origin } = new URL(upstream.url);
       return {
         id: model,
-        ...{ upstreams: [origin], provider: family.provider(origin), candidates: [{ model: family.model }] },
+        ...{
+          upstreams: [origin],
+          provider: family.provider(origin),
+          candidates: [{ model: family.model, max_completion_tokens: 8192 }],
+        },
       };
     }),
   });

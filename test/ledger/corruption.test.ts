@@ -20,8 +20,10 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   account: {
     name: 'what the operator calls it, and may change',
     email: 'what the operator knows of it, and may change',
+    business_number: 'what the operator knows of it, and may change',
     suspended_at: 'whether its keys may call; no money depends on it',
     suspend_reason: 'what the operator wrote about it',
+    closed_at: 'whether it is in use; no money depends on it',
     created_at: 'no sum depends on it, and the account is in each of its entries by number',
   },
   account_balance: { version: 'orders what a process knows of the row; it counts no money' },

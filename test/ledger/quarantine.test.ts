@@ -76,6 +76,7 @@ async function ledger(naru: TestGateway, ...words: readonly string[]) {
       output.err += text;
     },
     version: '0',
+    user: 'tests@host',
     openOperatorService: async () => naru.operator,
   } as unknown as CliContext;
   const code = await runCli(shell, ['ledger', ...words, '--json']);

@@ -95,7 +95,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     prices: () => priced.served,
     takePrices: () => priced.takePrices(),
     // The command has changed this file, too.
-    onPublished: () => void priced.apply(priced.config).catch(() => {}),
+    onPublished: () => void clock.after(300, () => void priced.apply(priced.config).catch(() => {})),
     ...(parts.forgetting && { cacheCapacity: parts.forgetting.kept }),
     journal: {
       disk: disk.for(() => process.isAlive, { onSync: parts.onSync }),
