@@ -255,7 +255,8 @@ test('CORS preflight is allowed on every path without a credential', async () =>
 test('HEAD returns the same error status and headers as GET, without a body', async () => {
   for (const failure of Object.keys(causes) as Failure[]) {
     const cause = causes[failure];
-    if (cause.method !== 'GET' || cause.at === (() => strict)) continue;
+    // A rate allows another request after a moment: on a busy machine also this one.
+    if (cause.method !== 'GET' || failure === 'rate_limit_exceeded') continue;
     const wanted = await caused(failure);
     const authorization = world.credentials.get(cause.credential ?? 'none') ?? 'none';
     const { port } = (cause.at?.() ?? world.naru).gateway.server;
