@@ -43,7 +43,7 @@ export async function* monthStatements(
     const ofBonus = usageOfBonus(moves);
     yield sums.map((row) => {
       const usage = ofBonus.get(keyOf(row.accountId, row.month)) ?? 0n;
-      const taxable = usage - row.usage - row.refunds;
+      const taxable = -usage - row.usage - row.refunds;
       return { ...row, usageOfBonus: -usage, taxable, ...taxOf(taxable, vat) };
     });
     afterId = last;

@@ -86,6 +86,9 @@ test('the statements of months are the entries of the ledger, and bonus credit i
     left,
   );
 
+  for (const { usage, usageOfBonus, refunds, taxable } of rows)
+    assert.equal(taxable, usageOfBonus - usage - refunds);
+
   // A month is the same row whatever is asked beside it.
   const november = { fromDay: '2025-11-01', toDay: '2025-12-01' };
   const [first] = payers;
@@ -96,6 +99,39 @@ test('the statements of months are the entries of the ledger, and bonus credit i
     alone,
     rows.filter((row) => row.month === '2025-11' && row.accountId === first?.accountId),
   );
+});
+
+// spec:money/3.10
+test('what bonus credit paid is not taxed, also when its usage arrives after it expired', async (t) => {
+  const ledger = await openLedger(t);
+  const { accountId, keyId, clock, operator, database } = ledger;
+  const startMs = Date.parse('2025-11-10T12:00:00+09:00');
+  clock.freeze(startMs);
+  const grant = (kind: 'topup' | 'bonus', won: bigint, expiresAtMs: number | null) =>
+    operator.grantCredit({
+      ...{ accountId, kind, amount: krwOfMicro(won * 1_000_000n), expiresAtMs },
+      ...{ idempotencyKey: null, memo: null },
+    });
+  const settle = async (won: bigint, settledAtMs: number) => {
+    const row = ledger.generation(won * 1_000_000n, { accountId, keyId, settledAtMs });
+    await ledger.settle({ ...row, day: Math.floor((settledAtMs + 9 * 3_600_000) / 86_400_000) });
+  };
+  await grant('bonus', 1_000n, startMs + 1_000);
+  await grant('bonus', 500n, null);
+  clock.freeze(startMs + 2_000);
+  await expireCredit(database, startMs + 2_000);
+  const statement = async () => {
+    const [row] = (await Array.fromAsync(monthStatements(database, always, accountId, vat))).flat();
+    assert.ok(row !== undefined);
+    const { usage, usageOfBonus, taxable, supply, vat: tax } = row;
+    return [usage, usageOfBonus, taxable, supply, tax].map((micro) => micro / 1_000_000n);
+  };
+  await settle(300n, startMs);
+  assert.deepEqual(await statement(), [-300n, -300n, 0n, 0n, 0n], 'of the credit that had expired');
+  await settle(500n, startMs + 2_000);
+  await grant('topup', 11_000n, null);
+  await settle(1_100n, startMs + 2_000);
+  assert.deepEqual(await statement(), [-1_900n, -800n, 1_100n, 1_000n, 100n]);
 });
 
 // spec:money/3.10
