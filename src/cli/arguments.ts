@@ -33,7 +33,10 @@ export function generationUuid(text: string): GenerationUuid {
 
 /** The identity of a generation by its id, or by that of its request, `req_…`. */
 export function requestUuid(text: string): GenerationUuid {
-  return generationOfRequest(text) ?? generationUuid(text);
+  const uuid = generationOfRequest(text) ?? parseGenerationId(text);
+  if (uuid === null)
+    throw new InvalidArgumentError('must be the id of a generation, gen-…, or of a request, req_….');
+  return uuid;
 }
 
 /** A spend limit as the API takes it: won from 0 to 10^15, rounded half up (spec:money/1.5,7.3). */

@@ -55,12 +55,13 @@ export function withMonthOptions(command: Command): Command {
   );
 }
 
-/** The instants of an export; null: no bound. */
+/** The instants of an export; null: no bound. Throws an `OperatorError` when the last day is before the first. */
 export function spanOf({ month, from, to }: ExportFlags): {
   readonly fromMs: number | null;
   readonly toMs: number | null;
 } {
   if (month !== undefined) return { fromMs: month, toMs: periodAt('monthly', month).endMs };
+  if (from !== undefined && to !== undefined && to < from) throw new OperatorError('--to is before --from');
   return { fromMs: from ?? null, toMs: to === undefined ? null : periodAt('daily', to).endMs };
 }
 

@@ -147,7 +147,7 @@ export const slot = object('A local engine. It has one of `command`, `external` 
   ),
   base_path: withDefault(checked('The path of its OpenAI API.', urlPath, withoutSlash), '/v1'),
   model: optional(text("The engine's name for its model; by default none is sent.")),
-  api_key: optional(secret('The credential that the engine asks for; sent with calls and health checks.')),
+  api_key: optional(secret('The credential that the engine requires; sent with calls and health checks.')),
   ready_path: withDefault(checked('Returns 200 once a started engine is ready.', urlPath), '/health'),
   start_budget_ms: withDefault(
     integer('A start that is not ready after this time has failed.', 1, dayMs),

@@ -19,7 +19,7 @@ export function controlPages(identity: Identity, origins: () => PageOrigins): Co
     if (path[0] === 'origins') return { status: 200, body: origins() };
     if (method !== 'POST') return refused(405, 'use POST');
     const name = query.get('name');
-    // A person who may open the control socket owns the data directory, and says who it is.
+    // A person who may open the control socket owns the data directory, and states its own name.
     const actor: Actor = { kind: 'cli', name: query.get('by') ?? 'naru console' };
     const operator =
       name === null ? await identity.operators.only(actor) : await identity.operators.find(name);

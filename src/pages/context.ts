@@ -105,7 +105,7 @@ export interface RunningConfiguration {
   readonly running: DescribedConfig;
   /** The last reload since the start; null: there was none. `error` says why it changed nothing. */
   readonly lastReload: { readonly atMs: number; readonly error: string | null } | null;
-  /** What the file on the disk says now. Throws when it cannot be read. */
+  /** The configuration that the file on the disk has now. Throws when it cannot be read. */
   onDisk(): DescribedConfig;
   /** Reloads as SIGHUP does; resolves with why nothing was changed, or null. */
   reload(): Promise<string | null>;

@@ -107,7 +107,7 @@ export function areaOf<P extends string>(path: P): AreaOf<P> {
   return (path.startsWith('/dashboard/') ? 'dashboard' : 'console') as AreaOf<P>;
 }
 
-/** Declares one endpoint: its path says its area; at compile time it ties the handler to its row. */
+/** Declares one endpoint: its area follows from its path; at compile time it ties the handler to its row. */
 export function pageRoute<
   M extends PageMethod,
   const P extends `/${Area}/api/${string}`,

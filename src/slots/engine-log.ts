@@ -23,7 +23,7 @@ const logsKept = 10;
 export interface EngineLog {
   write(chunk: Buffer): void;
   /**
-   * The last line that tells an error, else the last one, at most 200 characters, without the box
+   * The last line that has an error, else the last one, at most 200 characters, without the box
    * that some programs draw around it; empty when there was none.
    */
   lastError(): string;

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
+import { createProgress } from '../../src/cli/progress.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { program } from '../harness/program.ts';
+import { until } from '../harness/until.ts';
 import { collectOutput, createInstallation, endOf, type Installation } from './naru.ts';
 
 /* What a command prints on a terminal, into a pipe and for a shell. */
@@ -108,4 +110,28 @@ test('the completion of bash offers commands, options and their values', async (
     );
     assert.deepEqual([await ended, err(), out()], [0, '', `${offered}\n`], words);
   }
+});
+
+// spec:operator/1.26
+test('a slow command reports its step on a terminal, erases it at the end, and is silent in a pipe at first', async () => {
+  const printed = { terminal: '', dumb: '', pipe: '' };
+  const progressOf = (to: keyof typeof printed, isWatched: boolean, env = {}) =>
+    createProgress({
+      env,
+      isWatched,
+      err(text) {
+        printed[to] += text.replaceAll('\x1b[K', '<erase>').replaceAll('\r', '<start>');
+      },
+    });
+  const all = [
+    progressOf('terminal', true),
+    progressOf('dumb', true, { TERM: 'dumb' }),
+    progressOf('pipe', false),
+  ];
+  for (const progress of all) progress('copying');
+  assert.equal(printed.terminal, '', 'a quick command reports nothing');
+  await until('the step', () => printed.terminal !== '');
+  for (const progress of all) progress(null);
+  assert.match(printed.terminal, /^<start>(?:copying, \d+ s<erase><start>)+<erase>$/);
+  assert.deepEqual([printed.dumb, printed.pipe], ['', '']);
 });

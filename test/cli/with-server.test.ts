@@ -349,6 +349,9 @@ test('the ledger and the generations are exported one object a line, and their t
     assert.ok(some.out.split('\r\n').length > 2, some.out);
     assert.equal(none.out, `${some.out.split('\r\n')[0]}\r\n`);
   }
+  const turned = await installation.run('ledger', 'export', '--from', today, '--to', before);
+  assert.deepEqual([turned.code, turned.out], [1, '']);
+  assert.match(turned.err, /--to is before --from/);
   const number = await installation.json('account', 'business-number', String(account), '124-81-00998');
   assert.deepEqual(number.rows, [{ account_id: account, business_number: '1248100998' }]);
   const month = ['--month', today.slice(0, 7)];

@@ -10,7 +10,7 @@ export function addCompletionCommand(program: Command, cli: CliContext): void {
     .action((shell: keyof typeof shells) => cli.out(shells[shell](casesOf(program))));
 }
 
-/** What each shell has of its own: the words before the cursor, and how it is told what fits. */
+/** What each shell has of its own: the words before the cursor, and how it receives what fits. */
 const shells = {
   bash: (cases: string): string => `_naru() {
   local at=naru before= offered= word

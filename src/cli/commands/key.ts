@@ -129,7 +129,11 @@ function addChanges(key: Command, cli: CliContext): void {
           const { hash } = await findKey(operator, named);
           await act(operator, hash, { ...flags, reason, now });
           const row = await rowOf(operator, await findKey(operator, hash));
-          await output.one(`${row['label']} is ${row['state']}`, row);
+          const limit =
+            row['limit_krw'] === null
+              ? 'no limit'
+              : `limited to ₩${row['limit_krw']} (${row['limit_reset']})`;
+          await output.one(`${row['label']} is ${row['state']}, ${limit}`, row);
         }),
       );
   const now = ['--now', 'end its calls in flight too; what they generated is billed'] as const;
