@@ -152,9 +152,9 @@ function changesOf(rules: Partial<ParameterRules> & (Partial<ProviderRules> | Fa
 
 const conversions = {
   json_schema: '`json_object` is omitted',
-  auto: 'a required tool becomes `auto`',
   word: 'a named tool becomes `required`',
   count: '`true` becomes the number of `top_logprobs`',
+  list: 'a string becomes a list of one',
 } as const;
 
 function thinkingText(rules: ThinkingRules): string {

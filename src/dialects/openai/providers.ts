@@ -69,9 +69,9 @@ export interface ParameterRules {
 
 /**
  * `json_schema`: plain JSON is omitted. `word`: a named tool becomes `required`. `count`: `logprobs`
- * is a number.
+ * is a number. `list`: a single value becomes a list of one.
  */
-export type Conversion = 'json_schema' | 'word' | 'count';
+export type Conversion = 'json_schema' | 'word' | 'count' | 'list';
 
 /** Models of an API with other rules than the rest. */
 export interface FamilyRules extends Partial<ParameterRules> {
@@ -376,7 +376,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
       ...['seed', 'logprobs', 'reasoning', 'reasoning_effort', 'chat_template_kwargs'],
     ],
     limit: 'max_tokens',
-    converts: { logprobs: 'count', tool_choice: 'word' },
+    converts: { logprobs: 'count', stop: 'list', tool_choice: 'word' },
     thinking: { as: 'reasoning', efforts: threeLevels },
     reasoning: bothFields,
     messages: togetherMessages,

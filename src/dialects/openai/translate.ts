@@ -57,7 +57,7 @@ export function translate(
     .map(([name, value]): Entry => ({ from: name, name, value }))
     .flatMap((entry) => limited(entry, known, kind, rules))
     .map((entry) => ({ ...entry, name: rules.renames[entry.name] ?? entry.name }))
-    .flatMap((entry) => converted(entry, known, kind === 'chat' ? rules.converts : {}))
+    .flatMap((entry) => converted(entry, known, rules.converts))
     .filter(({ name, value }) => isSent(name, value, kind, { rules, isFree }));
   const sent = {
     ...Object.fromEntries(plain.map(({ name, value }) => [name, value])),
@@ -148,7 +148,10 @@ function converted(
     case 'word':
       return [typeof value === 'string' ? entry : { ...entry, value: 'required' }];
     case 'count':
-      return value === true ? [{ ...entry, value: known['top_logprobs'] ?? 1 }] : [];
+      if (typeof value !== 'boolean') return [entry];
+      return value ? [{ ...entry, value: known['top_logprobs'] ?? 1 }] : [];
+    case 'list':
+      return [Array.isArray(value) ? entry : { ...entry, value: [value] }];
     default:
       return [entry];
   }
