@@ -109,8 +109,14 @@ export function openEngineLog(path: string, onError: (thrown: unknown) => void):
 const errorWords =
   /error|exception|fail|no such|not found|cannot|unable|invalid|unknown|unrecognized|missing|denied|in use|out of memory/i;
 
+/** The line without spaces and box characters around it. */
 function withoutBox(line: string): string {
-  return line.replace(/^[\s\u2500-\u257f]+|[\s\u2500-\u257f]+$/g, '');
+  const isFrame = (at: number) => /[\s\u2500-\u257f]/.test(line[at] ?? 'x');
+  let from = 0;
+  let to = line.length;
+  while (isFrame(from)) from += 1;
+  while (to > from && isFrame(to - 1)) to -= 1;
+  return line.slice(from, to);
 }
 
 /** Removes all but the last ten logs of a folder. Their names sort by time. */
