@@ -6,7 +6,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase } from '../harness/database.ts';
-import { createInstallation, createInstallationOn, type Installation, type Serving } from './naru.ts';
+import {
+  createInstallation,
+  createInstallationOn,
+  type Installation,
+  type Serving,
+  systemUser,
+} from './naru.ts';
 
 let installation: Installation;
 let serving: Serving;
@@ -175,7 +181,7 @@ test('every act of a command is in the audit log with its person, the first star
   assert.equal(named('key.unsuspend').reason, 'solved');
   assert.equal(named('key.revoke').reason, 'leaked');
   assert.ok(acts.every(({ role }) => role === 'cli'));
-  assert.equal(named('key.revoke').who, 'tests@host');
+  assert.equal(named('key.revoke').who, systemUser);
   await json('key', 'suspend', created.hash, '--as', '김 지원');
   assert.equal((await json('audit', '--account', '1'))[0].who, '김 지원');
   await json('console', '--name', 'admin', '--as', '이 담당');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { formatError } from '../../src/admin/format-error.ts';
 import { openOperatorService } from '../../src/admin/open-operator-service.ts';
@@ -16,6 +16,9 @@ import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 
 export const root = join(import.meta.dirname, '../..');
+
+/** Whom the audit log names without `--as`, in this process and in one of its own. */
+export const systemUser = `${userInfo().username}@${hostname()}`;
 
 /** How a command ended. */
 export interface Ended {
@@ -111,7 +114,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     env: environment(),
     pid: process.pid,
     uid: process.getuid?.() ?? -1,
-    user: 'tests@host',
+    user: systemUser,
     isWatched: false,
     isTerminal: false,
     version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,

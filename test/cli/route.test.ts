@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually, until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createInstallation, type Installation, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving, systemUser } from './naru.ts';
 
 /* `naru route` and `naru generation show`, beside a server and without one. */
 
@@ -175,7 +175,7 @@ test('a candidate is drained, listed and resumed, and the running server follows
   );
   assert.equal((await send()).headers.get('x-service-provider'), 'up1');
   const [row] = (await installation.json('route', 'drained')).rows;
-  assert.deepEqual([row.model, row.candidate, row.by, row.reason], ['a/b', 'up2/x', 'tests@host', '새 장비']);
+  assert.deepEqual([row.model, row.candidate, row.by, row.reason], ['a/b', 'up2/x', systemUser, '새 장비']);
   const health = (await installation.json('route', 'health')).rows;
   assert.deepEqual(
     health.map((each) => [each.candidate, each.drained_for]),

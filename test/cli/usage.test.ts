@@ -124,7 +124,7 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['account business-number 1 124-81-00997', /must be a business number such as/],
   ['usage export --month 2026-11 --from 2026-11-01', /cannot be used with option/],
   ['generation show req_nope', /the id of a generation, gen-…, or of a request, req_…/],
-  ['key show abc', /64 lowercase hex digits/],
+  ['key show abc', /at least the first 6 lowercase hex digits of a key hash/],
   ['up --port 70000', /must be a port/],
   ['account', /Usage: naru account/],
 ];

@@ -6,7 +6,7 @@ import { isoDay, seoulDayAt } from '../../src/time/period.ts';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createInstallation, type Installation, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving, systemUser } from './naru.ts';
 
 /* Commands beside a server that runs (spec:operator/1.2). */
 
@@ -246,7 +246,7 @@ test('a requested top-up is listed, confirmed once, and another one rejected wit
     .rows;
   assert.deepEqual(
     [rejected.state, rejected.reason, rejected.decided_by],
-    ['rejected', '입금 없음', 'tests@host'],
+    ['rejected', '입금 없음', systemUser],
   );
   const late = await installation.run('topup', 'confirm', String(second));
   assert.deepEqual([late.code, late.err], [1, `naru: request ${second} is already rejected\n`]);

@@ -42,6 +42,7 @@ import type { Database } from '../../../src/store/database.ts';
 import { OneServer } from '../../../src/store/placement/one-server.ts';
 import { SerialConnection } from '../../../src/store/serial-connection.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
+import { type GenerationUuid, withLead } from '../../../src/wire/ids/generation-id.ts';
 import { testConfig } from '../../harness/gateway.ts';
 import { columnsOf, modelColumns } from './columns.ts';
 import { execute } from './step.ts';
@@ -88,9 +89,9 @@ const catalogues = [1, 2, 3].map((prompt) =>
   }),
 );
 
-/** A few of them, so that they collide. */
-function uuidOf(a: number, b: number): string {
-  return `019ab0000000700080000000${String(a).padStart(4, '0')}${String(b).padStart(4, '0')}`;
+/** Few generations of each account, so that they collide. */
+function uuidOf(n: number, accountId: number): GenerationUuid {
+  return withLead(`019ab0000000700080000000${String(n).padStart(8, '0')}` as GenerationUuid, accountId);
 }
 
 const kinds = ['account', 'key'] as const;
@@ -175,21 +176,21 @@ export const operations = {
     refundGeneration(
       database,
       {
-        generation: uuidOf(a, 0) as never,
+        generation: uuidOf(a, (c % 3) + 1),
         amount: b % 3 === 0 ? null : krwOfMicro(BigInt(b) * 1_000_000n),
         reason: 'because',
         idempotencyKey: c % 2 === 0 ? `refund ${c}` : null,
       },
       atMs,
     ),
-  record: ({ sql }, { a, b }) => findGeneration(sql, (b % 3) + 1, uuidOf(a, 0)),
+  record: ({ sql }, { a, b }) => findGeneration(sql, (b % 3) + 1, uuidOf(a, (b % 3) + 1)),
   move: ({ sql }, { a, b, c }) =>
     post(sql, [{ accountId: (a % 3) + 1, credits: BigInt(b - 2), usage: BigInt(c - 1), lotApplied: 0n }], []),
   settle: async ({ client }, { a, b, c }) => {
     const rows = Array.from({ length: (b % 4) + 1 }, (_none, n) => {
       const cost = n === c % 4 ? 0n : BigInt((a + n) * 1_000_000);
       return {
-        uuid: uuidOf((a + n * b) % 12, 0),
+        uuid: uuidOf((a + n * b) % 12, (a % 3) + 1),
         accountId: (a % 3) + 1,
         keyId: (b % 3) + 1,
         createdAtMs: atMs,

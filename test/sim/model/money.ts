@@ -87,13 +87,20 @@ function isDueAt({ remaining, expires_at }: Tables['credit_lot'], atMs: number):
   return remaining > 0n && expires_at !== null && expires_at <= atMs;
 }
 
-export const insertAccount: typeof accounts.insertAccount = (sql, { name }) =>
-  on(sql, (tx) => {
-    const id = tx.store.nextNumber('account');
-    tx.put('account', String(id), { id, name });
-    tx.put('account_balance', String(id), { account_id: id, ...noBalance });
-    return id;
+/** Two statements, as the real one: the account stays when its balance is there already. */
+export const insertAccount: typeof accounts.insertAccount = async (sql, { name }) => {
+  const id = await on(sql, (tx) => {
+    const drawn = tx.store.nextNumber('account');
+    tx.put('account', String(drawn), { id: drawn, name });
+    return drawn;
   });
+  await on(sql, (tx) => {
+    if (tx.get('account_balance', String(id)) !== undefined)
+      throw new ServerError('23505', 'account_balance_pkey');
+    tx.put('account_balance', String(id), { account_id: id, ...noBalance });
+  });
+  return id;
+};
 
 export const isClosed: typeof accounts.isClosed = (sql) =>
   // No account is closed in a simulated world, so nobody waits for this lock.
@@ -178,7 +185,11 @@ export const accountsWithDueLots: typeof lots.accountsWithDueLots = (sql, atMs, 
 
 export const findCost: typeof lots.findCost = (sql, uuid) =>
   on(sql, (tx) => {
-    const row = [...tx.rows('generation')].map(([, each]) => each).find(({ id }) => id === uuid);
+    // Only accounts with a key are looked at.
+    const accounts = new Set([...tx.rows('key_directory')].map(([, { account_id }]) => account_id));
+    const row = [...tx.rows('generation')]
+      .map(([, each]) => each)
+      .find(({ id, account_id }) => id === uuid && accounts.has(account_id));
     return row === undefined ? null : { accountId: row.account_id, cost: row.cost };
   });
 
