@@ -138,7 +138,8 @@ test('three nodes with three files bill the published edition, and say whose fil
   first.write(4);
   first.serving().child.kill('SIGHUP');
   await until('the publication', async () => (await first.cost(key)) === 40);
-  assert.match(first.serving().err(), /"catalogue_changed".*"before":"3\/0","after":"4\/0"/);
+  const change = /"catalogue_changed".*"before":"3\/0","after":"4\/0"/;
+  await until('its log line', () => change.test(first.serving().err()));
   first.serving().child.kill('SIGKILL');
   await first.serving().ended;
   await first.start(1);
