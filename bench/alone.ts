@@ -4,12 +4,11 @@
  * print.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMsOf, familyOf } from './cpu.ts';
-import { tableOfGoals, type Wanted } from './goals.ts';
+import { cpuMsOf, memoryKbOf, shareKbOf } from './cpu.ts';
+import { type Figure, tableOfGoals, type Wanted } from './goals.ts';
 import { type Load, measures, sample } from './measure.ts';
 import type { Ground } from './target.ts';
 import { type NaruOptions, type NaruTarget, naruTarget } from './target-naru.ts';
@@ -23,11 +22,6 @@ const rounds = 3;
 /** Ten samples of the delay a second: so many that one in a thousand is one. */
 const stallSeconds = 100;
 const streams = 5_000;
-
-interface Figure {
-  readonly wanted: Wanted;
-  readonly value: number;
-}
 
 /** What `aloneTable` needs. */
 export interface AloneGround {
@@ -113,22 +107,11 @@ async function idleFigures({ pid }: NaruTarget): Promise<readonly Figure[]> {
   const before = cpuMsOf(pid) ?? Number.NaN;
   await sleep(idleSeconds * 1000);
   const perSecond = ((cpuMsOf(pid) ?? Number.NaN) - before) / idleSeconds;
-  const all = familyOf(pid).reduce((sum, member) => sum + shareOf(member), 0);
   return [
     figure({ title: 'processor time a second, idle, with PostgreSQL', unit: 'ms', atMost: 5 }, perSecond),
-    figure({ title: 'memory, idle', unit: 'MB', atMost: 120 }, shareOf(pid)),
-    figure({ title: 'memory, idle, with PostgreSQL', unit: 'MB', atMost: 150 }, all),
+    figure({ title: 'memory, idle', unit: 'MB', atMost: 120 }, shareKbOf(pid) / 1000),
+    figure({ title: 'memory, idle, with PostgreSQL', unit: 'MB', atMost: 150 }, memoryKbOf(pid) / 1000),
   ];
-}
-
-/** The proportional share of a process in the memory, MB; 0 when it has ended. */
-function shareOf(pid: number): number {
-  try {
-    const [, kib] = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')) ?? [];
-    return (Number(kib) * 1024) / 1e6;
-  } catch {
-    return 0;
-  }
 }
 
 /** Processor time of a whole response, µs. */

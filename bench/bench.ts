@@ -4,10 +4,11 @@
  *
  *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,floor,naru] [--peers]
  *   [--chunks 200] [--record]
+ *   npm run bench -- --paced [--only direct,nginx,floor,naru] [--peers]
  *   npm run bench -- --costs [--seconds 5] [--chunks 100] [--functions 40]
  *   npm run bench -- --alone
  *
- * `--peers` adds Portkey and LiteLLM, installed once from npm and PyPI. `--alone` measures what needs
+ * First of all many slow streams, and with `--paced` only these. `--peers` adds Portkey and LiteLLM, installed once from npm and PyPI. `--alone` measures what needs
  * no comparison, and `--record` that as well.
  *
  * Exits 1 when a request failed, when the ledger and the requests differ, or when something it
@@ -21,8 +22,10 @@ import { aloneTable } from './alone.ts';
 import { type Child, canPin, LOAD_CORE, startChild } from './child.ts';
 import { costs } from './costs.ts';
 import { goalTable } from './goals.ts';
-import type { LoadResult } from './load-run.ts';
+import type { LoadJob, LoadResult } from './load-run.ts';
 import { type Load, type Measure, measures, type Sample, sample } from './measure.ts';
+import { type Carried, carriedBy, pacedTables } from './paced.ts';
+import type { PacedJob, PacedResult } from './paced-run.ts';
 import { page, table } from './report.ts';
 import {
   directTarget,
@@ -48,6 +51,8 @@ interface Plan {
   readonly functions: number;
   /** Prints the figures of Naru alone instead. */
   readonly alone: boolean;
+  /** Measures slow streams only. */
+  readonly paced: boolean;
   readonly loadBefore: number;
 }
 
@@ -89,6 +94,7 @@ function planOf(args: readonly string[]): Plan {
       costs: { type: 'boolean', default: false },
       functions: { type: 'string', default: '0' },
       alone: { type: 'boolean', default: false },
+      paced: { type: 'boolean', default: false },
     },
   });
   const number = (name: 'seconds' | 'rounds' | 'chunks', most: number): number => {
@@ -113,6 +119,7 @@ function planOf(args: readonly string[]): Plan {
     costs: values.costs,
     functions: Number(values.functions) || 0,
     alone: values.alone,
+    paced: values.paced,
     loadBefore: loadavg()[0] ?? 0,
   };
 }
@@ -144,10 +151,9 @@ async function bench(plan: Plan): Promise<number> {
   const chunks = ['--chunks', String(plan.chunks)];
   const upstream = await harness('upstream', '../test/harness/fast-upstream.ts', /:(\d+)$/, chunks);
   const generator = await harness('load generator', 'load.ts', /^ready$/, []);
-  const load: Load = async (job) => {
-    const response = await Promise.race([generator.request(JSON.stringify(job)), interrupted.promise]);
-    return JSON.parse(response) as LoadResult;
-  };
+  const loadOf = async (job: LoadJob | PacedJob): Promise<unknown> =>
+    JSON.parse(await Promise.race([generator.request(JSON.stringify(job)), interrupted.promise]));
+  const load: Load = async (job) => (await loadOf(job)) as LoadResult;
   const ground = { upstreamPort: Number(upstream.started?.[1]), directory };
   if (plan.costs || plan.alone) {
     const text = plan.costs ? costs({ ...plan, ...ground, load }) : aloneTable({ ...ground, load });
@@ -160,12 +166,23 @@ async function bench(plan: Plan): Promise<number> {
     closing.defer(() => target.stop());
     targets.push(target);
   }
-  const samples = await measureAll(plan, load, targets);
-  const checks = await checksOf(plan, targets, [...samples.warmUp, ...samples.counted]);
+  const carried: Carried[] = [];
+  const requests = new Map<TargetName, number>();
+  for (const target of targets) {
+    const count = async (job: PacedJob): Promise<PacedResult> => {
+      const result = (await loadOf(job)) as PacedResult;
+      requests.set(target.name, (requests.get(target.name) ?? 0) + result.responses);
+      return result;
+    };
+    carried.push(await carriedBy(count, target));
+    print(`${target.name}: ${carried.at(-1)?.streams} slow streams`);
+  }
+  const samples = plan.paced ? { warmUp: [], counted: [] } : await measureAll(plan, load, targets);
+  const checks = await checksOf(plan, targets, [...samples.warmUp, ...samples.counted], requests);
   // The other servers rest meanwhile, but hold memory and wake up: they end first.
   await Promise.all(targets.map((target) => target.stop()));
   const alone = plan.record ? await aloneTable({ ...ground, load }) : '';
-  return conclude(plan, samples.counted, checks, alone);
+  return conclude(plan, { carried, counted: samples.counted }, checks, alone);
 }
 
 /**
@@ -201,6 +218,7 @@ async function checksOf(
   plan: Plan,
   targets: readonly Target[],
   all: readonly Sample[],
+  paced: ReadonlyMap<TargetName, number>,
 ): Promise<readonly string[]> {
   const failuresOf = (names: readonly string[]): number =>
     all.filter(({ target }) => names.includes(target)).reduce((sum, one) => sum + one.failures, 0);
@@ -211,15 +229,21 @@ async function checksOf(
   for (const target of targets) {
     const responses = all
       .filter((one) => one.target === target.name)
-      .reduce((sum, one) => sum + one.responses, 0);
+      .reduce((sum, one) => sum + one.responses, paced.get(target.name) ?? 0);
     checks.push(...(await target.verify(responses)));
   }
   return checks;
 }
 
 /** Prints the tables and the checks, and records them if requested. Returns the exit code. */
-function conclude(plan: Plan, counted: readonly Sample[], checks: readonly string[], alone: string): number {
-  const tables = [table(counted, plan.only), goalTable(counted), alone].filter((each) => each !== '');
+function conclude(
+  plan: Plan,
+  { carried, counted }: { readonly carried: readonly Carried[]; readonly counted: readonly Sample[] },
+  checks: readonly string[],
+  alone: string,
+): number {
+  const rates = plan.paced ? [] : [table(counted, plan.only), goalTable(counted), alone];
+  const tables = [...pacedTables(carried), ...rates].filter((each) => each !== '');
   const body = tables.join('\n\n');
   process.stdout.write(`\n${body}\n\n${checks.join('\n')}\n`);
   const good = checks.every((line) => line.startsWith('ok'));

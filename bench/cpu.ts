@@ -16,6 +16,21 @@ export function cpuMsOf(pid: number): number | null {
   }
 }
 
+/** The memory of a process and its descendants, by proportional shares, kB. */
+export function memoryKbOf(pid: number): number {
+  return familyOf(pid).reduce((sum, member) => sum + shareKbOf(member), 0);
+}
+
+/** The proportional share of one process in the memory, kB; 0 when it has ended. */
+export function shareKbOf(pid: number): number {
+  try {
+    const [, kib] = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')) ?? [];
+    return Number(kib) * 1.024;
+  } catch {
+    return 0;
+  }
+}
+
 /** A process and all its descendants that run. Throws without /proc. */
 export function familyOf(pid: number): readonly number[] {
   return usagesOf(pid).map((one) => one.pid);

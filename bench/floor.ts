@@ -7,7 +7,7 @@
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
 
-const upstream = new Pool(`http://127.0.0.1:${process.argv[2]}`, { connections: 128 });
+const upstream = new Pool(`http://127.0.0.1:${process.argv[2]}`, { connections: 4096 });
 
 const server = createServer((request, response) => {
   const parts: Buffer[] = [];

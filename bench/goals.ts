@@ -2,8 +2,8 @@ import { type Measure, rates, type Sample } from './measure.ts';
 import { median } from './median.ts';
 import type { TargetName } from './target.ts';
 
-type Figure = 'perSecond' | 'cpuUs' | 'p50Ms' | 'p99Ms';
-type Found = (target: TargetName, measure: Measure['name'], figure: Figure) => number;
+type Column = 'perSecond' | 'cpuUs' | 'p50Ms' | 'p99Ms';
+type Found = (target: TargetName, measure: Measure['name'], figure: Column) => number;
 
 /** What a figure should be. */
 export interface Wanted {
@@ -18,9 +18,9 @@ interface Goal extends Wanted {
   readonly found: (of: Found) => number;
 }
 
-const over = (target: TargetName, measure: Measure['name'], figure: Figure) => (of: Found) =>
+const over = (target: TargetName, measure: Measure['name'], figure: Column) => (of: Found) =>
   of('naru', measure, figure) / of(target, measure, figure);
-const added = (measure: Measure['name'], figure: Figure) => (of: Found) =>
+const added = (measure: Measure['name'], figure: Column) => (of: Found) =>
   of('naru', measure, figure) - of('direct', measure, figure);
 
 /** What the comparison should show. */
@@ -60,10 +60,14 @@ export function goalTable(samples: readonly Sample[]): string {
   return tableOfGoals(goals.map((goal) => ({ wanted: goal, value: goal.found(of) })));
 }
 
-/** Figures beside what they should be; NaN is a figure that was not measured. */
-export function tableOfGoals(
-  figures: readonly { readonly wanted: Wanted; readonly value: number }[],
-): string {
+/** A figure beside what it should be; NaN when it was not measured. */
+export interface Figure {
+  readonly wanted: Wanted;
+  readonly value: number;
+}
+
+/** Figures beside what they should be. */
+export function tableOfGoals(figures: readonly Figure[]): string {
   const rows = figures.map(({ wanted: { title, unit, atLeast, atMost }, value }) => {
     const isMet = atLeast === undefined ? value <= (atMost ?? 0) : value >= atLeast;
     const goal = atLeast === undefined ? `≤ ${atMost} ${unit}` : `≥ ${atLeast} ${unit}`;

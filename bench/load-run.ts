@@ -136,11 +136,12 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
 }
 
 /** The value below which the fraction `q` of the sorted samples lies; 0 when there are none. */
-function quantile(sorted: readonly number[], q: number): number {
+export function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
 }
 
-function requestBytes(job: LoadJob): Buffer {
+/** The bytes of the request of a job. */
+export function requestBytes(job: Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>): Buffer {
   const { port, path, body } = job;
   const headers = {
     host: `127.0.0.1:${port}`,

@@ -109,7 +109,7 @@ function naruConfig({
   readonly upstreamPort: number;
   readonly databaseUrl: string;
 }): object {
-  const workloads: readonly Workload[] = ['whole', 'unbuffered', 'batched'];
+  const workloads: readonly Workload[] = ['whole', 'unbuffered', 'batched', 'paced'];
   return {
     listen: { host: '127.0.0.1', port },
     admin: { host: '127.0.0.1', port: adminPort },

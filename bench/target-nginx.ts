@@ -50,7 +50,7 @@ daemon off;
 worker_processes 1;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 pid ${directory}/nginx.pid;
-events { worker_connections 1024; }
+events { worker_connections 16384; }
 http {
   access_log off;
   ${temporary.map((name) => `${name}_temp_path ${directory}/${name};`).join('\n  ')}

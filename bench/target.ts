@@ -3,7 +3,7 @@ import { startChild, TARGET_CORE } from './child.ts';
 import type { LoadJob } from './load-run.ts';
 
 /** The responses of the fast upstream, by the first part of its path. */
-export type Workload = 'whole' | 'unbuffered' | 'batched';
+export type Workload = 'whole' | 'unbuffered' | 'batched' | 'paced';
 
 /** A path to the upstream. */
 export interface Target {

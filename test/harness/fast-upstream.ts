@@ -6,11 +6,13 @@
  *
  * The first letter of the path chooses the response, the rest of the path is ignored: `/whole/…` a
  * chat completion of 1,024 bytes with usage; `/unbuffered/…` a stream with one write a chunk and
- * one chunk a turn of the event loop; `/batched/…` the same stream in a single write. Ends with its
- * standard input.
+ * one chunk a turn of the event loop; `/batched/…` the same stream in a single write; `/paced/…` a
+ * stream of two seconds with 50 chunks a second, each of which says when it was written
+ * (`paced-stamp.ts`). Ends with its standard input.
  */
 import { createServer, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
+import { PACED_CHUNKS, PACED_EVERY_MS, stamp, writeStamp } from './paced-stamp.ts';
 
 const { values } = parseArgs({ options: { chunks: { type: 'string', default: '200' } } });
 const chunkCount = Number(values.chunks);
@@ -20,6 +22,24 @@ const MODEL = 'bench-model';
 const whole = wholeResponse(1024);
 const parts = streamResponse(chunkCount);
 const batched = Buffer.concat(parts);
+const [pacedHead = Buffer.alloc(0), pacedChunk = Buffer.alloc(0), pacedEnd = Buffer.alloc(0)] = [
+  ...streamResponse(1, stamp),
+];
+
+interface PacedStream {
+  readonly socket: Socket;
+  sent: number;
+}
+
+/** The streams by the millisecond of each period in which their chunks are due. */
+const due: readonly Set<PacedStream>[] = Array.from({ length: PACED_EVERY_MS }, () => new Set());
+let pacedUntilMs = Math.floor(performance.now());
+setInterval(() => {
+  for (const nowMs = Math.floor(performance.now()); pacedUntilMs < nowMs; pacedUntilMs += 1) {
+    const streams = due[pacedUntilMs % PACED_EVERY_MS] as Set<PacedStream>;
+    for (const stream of streams) if (!advance(stream)) streams.delete(stream);
+  }
+}, 1);
 
 const server = createServer({ noDelay: true }, serve);
 server.listen(0, '127.0.0.1', 1024, () => {
@@ -76,6 +96,13 @@ function response(socket: Socket, request: Buffer): void {
     case 0x75: // u
       drip(socket, 0);
       return;
+    case 0x70: {
+      // p
+      const stream = { socket, sent: 0 };
+      socket.write(pacedHead);
+      if (advance(stream)) due[Math.floor(performance.now()) % PACED_EVERY_MS]?.add(stream);
+      return;
+    }
     default:
       socket.write(batched);
   }
@@ -86,6 +113,19 @@ function drip(socket: Socket, at: number): void {
   if (part === undefined || socket.destroyed) return;
   socket.write(part);
   setImmediate(drip, socket, at + 1);
+}
+
+/** Sends the next chunk of a paced stream; false when that was its end. */
+function advance(stream: PacedStream): boolean {
+  const { socket } = stream;
+  if (socket.destroyed) return false;
+  if (stream.sent === PACED_CHUNKS) {
+    socket.write(pacedEnd);
+    return false;
+  }
+  stream.sent += 1;
+  socket.write(writeStamp(Buffer.from(pacedChunk)));
+  return true;
 }
 
 /** Its content is words, so that a gateway that counts tokens itself finds the usage plausible. */
@@ -109,7 +149,7 @@ function wholeResponse(bodyBytes: number): Buffer {
  * The head with a role chunk, `count` content chunks, then finish, usage and `[DONE]` as the last
  * part.
  */
-function streamResponse(count: number): Buffer[] {
+function streamResponse(count: number, content = ' river'): Buffer[] {
   const chunk = (choices: readonly object[], extra: object = {}): Buffer => {
     const shape = { id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: CREATED, model: MODEL };
     return framed(`data: ${JSON.stringify({ ...shape, choices, ...extra })}\n\n`);
@@ -121,7 +161,7 @@ function streamResponse(count: number): Buffer[] {
   const usage = { prompt_tokens: 170, completion_tokens: count, total_tokens: 170 + count };
   return [
     Buffer.concat([Buffer.from(head), chunk(choice({ role: 'assistant', content: '' }, null))]),
-    ...Array.from({ length: count }, () => chunk(choice({ content: ' river' }, null))),
+    ...Array.from({ length: count }, () => chunk(choice({ content }, null))),
     Buffer.concat([
       chunk(choice({}, 'stop')),
       chunk([], { usage }),

@@ -1,0 +1,158 @@
+/**
+ * Many slow streams, as a gateway of language models carries them: each has 50 chunks a second for
+ * two seconds and starts at a random instant. How many a core carries, what a chunk waits at half of
+ * that, and what a chunk and a stream cost.
+ */
+import { cpuMsOf, memoryKbOf } from './cpu.ts';
+import { type Figure, tableOfGoals } from './goals.ts';
+import type { PacedJob, PacedResult } from './paced-run.ts';
+import type { Target, TargetName } from './target.ts';
+
+/** Numbers of streams at once. */
+const levels = [100, 250, 500, 750, 1_000, 1_500, 2_000];
+/** A core carries as many streams as it passes on with this delay at most. */
+const maxDelayP99Ms = 10;
+const maxGeneratorBusy = 0.9;
+const seconds = 3;
+
+interface Paced extends PacedResult {
+  readonly streams: number;
+  readonly cpuUs: number | null;
+  /** Of one stream, beyond the memory before; null without a process. */
+  readonly memoryKb: number | null;
+}
+
+/** What one target carried. */
+export interface Carried {
+  readonly name: TargetName;
+  /** Zero when it did not even carry the fewest. */
+  readonly streams: number;
+  /** Whether the load generator was the limit. */
+  readonly isLeast: boolean;
+  /** At the most streams carried, and at half of them. */
+  readonly full: Paced;
+  readonly half: Paced;
+}
+
+/** Runs a job on the load generator. */
+export type PacedLoad = (job: PacedJob) => Promise<PacedResult>;
+
+/** Measures one target; about a minute. */
+export async function carriedBy(load: PacedLoad, target: Target): Promise<Carried> {
+  await paced(load, target, 50);
+  let full: Paced | null = null;
+  let isLeast = true;
+  for (const streams of levels) {
+    const one = await paced(load, target, streams);
+    const isCarried = one.failures === 0 && one.delayP99Ms <= maxDelayP99Ms;
+    isLeast = one.generatorBusy > maxGeneratorBusy || isCarried;
+    if (!isCarried) {
+      full ??= one;
+      break;
+    }
+    full = one;
+  }
+  if (full === null) throw new Error('there is no level');
+  const isAny = full.failures === 0 && full.delayP99Ms <= maxDelayP99Ms;
+  const half = await paced(load, target, Math.ceil(full.streams / 2));
+  return { name: target.name, streams: isAny ? full.streams : 0, isLeast, full, half };
+}
+
+async function paced(load: PacedLoad, target: Target, streams: number): Promise<Paced> {
+  const { pid } = target;
+  const before = pid === null ? null : { cpu: cpuMsOf(pid) ?? 0, memory: memoryKbOf(pid) };
+  let peak = 0;
+  const looks = setInterval(() => {
+    if (pid !== null) peak = Math.max(peak, memoryKbOf(pid));
+  }, 500);
+  try {
+    const result = await load({ ...target.jobOf('paced'), streams, seconds });
+    const cpuMs = pid === null || before === null ? null : (cpuMsOf(pid) ?? 0) - before.cpu;
+    return {
+      ...result,
+      streams,
+      cpuUs: cpuMs === null ? null : (cpuMs * 1000) / Math.max(1, result.chunks),
+      memoryKb: before === null ? null : (peak - before.memory) / streams,
+    };
+  } finally {
+    clearInterval(looks);
+  }
+}
+
+/** All targets as a Markdown table, then Naru's figures beside their goals. */
+export function pacedTables(all: readonly Carried[]): readonly string[] {
+  const direct = all.find(({ name }) => name === 'direct');
+  const number = (value: number | null, digits = 3) =>
+    value === null ? '—' : Number(value.toPrecision(digits)).toLocaleString('en-US');
+  const added = (of: (one: Paced) => number) => (one: Carried) =>
+    one === direct || direct === undefined
+      ? `${number(of(one.half))} ms`
+      : `+ ${number(of(one.half) - of(direct.half))} ms`;
+  const rows: readonly (readonly [string, (one: Carried) => string])[] = [
+    ['streams, p99 delay of a chunk ≤ 10 ms', (one) => `${one.isLeast ? '≥ ' : ''}${number(one.streams)}`],
+    ['delay of a chunk p50, half of them', added(({ delayP50Ms }) => delayP50Ms)],
+    ['delay of a chunk p99, half of them', added(({ delayP99Ms }) => delayP99Ms)],
+    ['first chunk p50, half of them', added(({ firstP50Ms }) => firstP50Ms)],
+    ['first chunk p99, half of them', added(({ firstP99Ms }) => firstP99Ms)],
+    ['CPU µs a chunk', ({ full }) => number(full.cpuUs)],
+    ['memory of a stream, kB', ({ full }) => number(full.memoryKb)],
+  ];
+  const lines = [
+    ['', ...all.map(({ name }) => name)],
+    ['---', ...all.map(() => '---:')],
+    ...rows.map(([title, cell]) => [title, ...all.map(cell)]),
+  ];
+  const failed = all.flatMap(({ name, half, full }) =>
+    [half, full].flatMap(({ failures, firstFailure }) =>
+      failures === 0 ? [] : [`- ${name}: ${failures} streams failed, first: ${firstFailure}`],
+    ),
+  );
+  const text = [...lines.map((cells) => `| ${cells.join(' | ')} |`), ...failed].join('\n');
+  const figures = figuresOf(all);
+  return figures.length === 0 ? [text] : [text, tableOfGoals(figures)];
+}
+
+function figuresOf(all: readonly Carried[]): readonly Figure[] {
+  const of = (wanted: TargetName) => all.find(({ name }) => name === wanted);
+  const naru = of('naru');
+  if (naru === undefined) return [];
+  const ratio = (name: TargetName, value: (one: Carried) => number | null) =>
+    (value(naru) ?? Number.NaN) /
+    (of(name) === undefined ? Number.NaN : (value(of(name) as Carried) ?? Number.NaN));
+  const added = (value: (one: Paced) => number) =>
+    value(naru.half) - (of('direct') === undefined ? Number.NaN : value((of('direct') as Carried).half));
+  return [
+    {
+      wanted: { title: 'streams a core carries, of nginx', unit: '×', atLeast: 1 },
+      value: ratio('nginx', ({ streams }) => streams),
+    },
+    {
+      wanted: { title: 'streams a core carries, of Portkey', unit: '×', atLeast: 3 },
+      value: ratio('portkey', ({ streams }) => streams),
+    },
+    {
+      wanted: { title: 'added delay of a chunk, p50', unit: 'ms', atMost: 0.3 },
+      value: added(({ delayP50Ms }) => delayP50Ms),
+    },
+    {
+      wanted: { title: 'added delay of a chunk, p99', unit: 'ms', atMost: 3 },
+      value: added(({ delayP99Ms }) => delayP99Ms),
+    },
+    {
+      wanted: { title: 'first chunk added, p50', unit: 'ms', atMost: 1 },
+      value: added(({ firstP50Ms }) => firstP50Ms),
+    },
+    {
+      wanted: { title: 'first chunk added, p99', unit: 'ms', atMost: 5 },
+      value: added(({ firstP99Ms }) => firstP99Ms),
+    },
+    {
+      wanted: { title: 'CPU of a paced chunk, of nginx', unit: '×', atMost: 1.2 },
+      value: ratio('nginx', ({ full }) => full.cpuUs),
+    },
+    {
+      wanted: { title: 'memory of an open stream', unit: 'kB', atMost: 40 },
+      value: naru.full.memoryKb ?? Number.NaN,
+    },
+  ];
+}
