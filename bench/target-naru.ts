@@ -51,7 +51,16 @@ export async function naruTarget(
   writeFileSync(config, JSON.stringify(naruConfig({ port, adminPort, upstreamPort, databaseUrl }), null, 2));
   const child = await startChild({
     name: 'naru',
-    command: [process.execPath, ...nodeFlags, ...inspect, main, 'up', ...location, ...workersOf(workers)],
+    command: [
+      process.execPath,
+      ...nodeFlags,
+      ...inspect,
+      main,
+      'up',
+      ...location,
+      '--workers',
+      String(workers),
+    ],
     core: usesAllCores ? null : TARGET_CORE,
     env: nodeEnv,
     ready: /listening on http:\/\//,
@@ -83,10 +92,6 @@ export async function naruTarget(
     await child.stop();
     throw error;
   }
-}
-
-function workersOf(workers: number): readonly string[] {
-  return workers === 1 ? [] : ['--workers', String(workers)];
 }
 
 /** The bundle, built if necessary. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster';
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir, hostname, userInfo } from 'node:os';
+import { availableParallelism, homedir, hostname, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ProcessContext } from './app/process-context.ts';
@@ -28,6 +28,7 @@ const proc: ProcessContext = {
   pid: process.pid,
   uid: process.getuid?.() ?? -1,
   user: `${userName()}@${hostname()}`,
+  cores: availableParallelism(),
   isWatched: process.stderr.isTTY === true,
   isTerminal: process.stdout.isTTY === true,
   nodePath: process.execPath,

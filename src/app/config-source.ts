@@ -28,8 +28,8 @@ export interface CliPaths {
 export interface UpOptions extends CliPaths {
   readonly host: string | null;
   readonly port: number | null;
-  /** The number of processes that share the port. */
-  readonly workers: number;
+  /** The number of processes that share the port; null for one that fits the machine. */
+  readonly workers: number | null;
   readonly json: boolean;
 }
 

@@ -8,6 +8,8 @@ export interface ProcessContext {
   readonly uid: number;
   /** The system user and the host, `user@host`, for the audit log. */
   readonly user: string;
+  /** The processor cores that this process may use. */
+  readonly cores: number;
   /** Whether stderr is a terminal. */
   readonly isWatched: boolean;
   /** Whether stdout is a terminal. */

@@ -70,6 +70,7 @@ export function describeServed(
   options: UpOptions,
   settings: Settings,
   proc: ProcessContext,
+  workers: number,
 ): DescribedConfig {
   const described = describeConfig(sourceOf(settings, proc));
   if (!described.ok) return described;
@@ -80,19 +81,19 @@ export function describeServed(
     ].map((value) => [value.path, value]),
   );
   const values = described.values.map((value) => stated.get(value.path) ?? value);
-  return { ok: true, values: [...optionsBeside(options, settings, proc), ...values] };
+  return { ok: true, values: [...optionsBeside(options, settings, { proc, workers }), ...values] };
 }
 
 /** The options that have no member in the file, by their names on the command line. */
 function optionsBeside(
   options: UpOptions,
   { configFile, dataDir }: Settings,
-  proc: ProcessContext,
+  { proc, workers }: { readonly proc: ProcessContext; readonly workers: number },
 ): readonly DescribedValue[] {
   const origins = originsOfPaths(options, proc);
   return [
     ...(configFile === null ? [] : [describedValue('--config', configFile, origins.config)]),
     describedValue('--data-dir', dataDir, origins.dataDir),
-    describedValue('--workers', String(options.workers), options.workers === 1 ? 'default' : 'command_line'),
+    describedValue('--workers', String(workers), options.workers === null ? 'default' : 'command_line'),
   ];
 }

@@ -21,7 +21,6 @@ import { serveUntilStopped } from './serve.ts';
  * what the operator can correct.
  */
 export async function up(options: UpOptions, proc: ProcessContext): Promise<number> {
-  const { workers, json } = options;
   const settings = settingsOf(options, proc);
   const { dataDir } = settings;
   const logLine = (line: string): void => proc.err(`naru: ${line}\n`);
@@ -33,13 +32,14 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
     if (proc.socket === null) await assertListenable(wanted);
     else logLine(`serving on the socket that was passed, ${urlOf(proc.socket.host, proc.socket.port)}`);
     rememberConfig(settings);
-    const address = proc.socket ?? (await addressOf(wanted, options));
+    const served = { ...options, workers: options.workers ?? workersFor(wanted, proc.cores) };
+    const address = proc.socket ?? (await addressOf(wanted, served));
     const config = withAddress(wanted, address);
     const readAgain = (): Config => withAddress(readConfigToPublish(settings, proc), address);
     const review = (): Config => withAddress(readConfig(settings, proc), address);
     const configuration = new FollowedConfiguration({
       file: settings.configFile,
-      describe: () => describeServed(options, settings, proc),
+      describe: () => describeServed(options, settings, proc, served.workers),
       clock: systemClock,
     });
     return await serveUntilStopped({
@@ -49,8 +49,8 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
       review,
       dataDir,
       lock,
-      workers,
-      json,
+      workers: served.workers,
+      json: options.json,
       proc,
       logLine,
     });
@@ -71,6 +71,14 @@ async function settledConfig(
   const found = await findEngines(settings.dataDir);
   for (const engine of found) logLine(foundMessage(engine));
   return found.length > 0 ? readConfig(settings, proc) : first;
+}
+
+/**
+ * The workers of a server that states none: one for each core but one, at most eight, where the
+ * database has other cores.
+ */
+export function workersFor({ database }: Pick<Config, 'database'>, cores: number): number {
+  return database.url === 'embedded' || cores < 4 ? 1 : Math.min(cores - 1, 8);
 }
 
 type AddressOptions = Pick<UpOptions, 'host' | 'port'>;

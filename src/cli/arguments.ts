@@ -50,11 +50,15 @@ export function limitKrw(text: string): Krw {
   return amount;
 }
 
-/** The number of worker processes. The bound keeps a mistyped number from starting thousands. */
-export function workers(text: string): number {
+/**
+ * The number of worker processes; null for `auto`. The bound keeps a mistyped number from starting
+ * thousands.
+ */
+export function workers(text: string): number | null {
+  if (text === 'auto') return null;
   const count = Number(text);
   if (!/^\d{1,3}$/.test(text) || count < 1 || count > 128)
-    throw new InvalidArgumentError('must be a whole number from 1 to 128.');
+    throw new InvalidArgumentError('must be "auto" or a whole number from 1 to 128.');
   return count;
 }
 

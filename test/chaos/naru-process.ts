@@ -223,7 +223,7 @@ function spawnUp(
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
   // As `npm start` runs it, without the wrapper: the killed process must be the server itself.
   const naru = launched ? [join(root, 'scripts/with-node.mjs'), 'src/main.ts'] : [...nodeFlags, program()];
-  const up = [process.execPath, ...naru, 'up', '--json', '--port', String(site.port)];
+  const up = [process.execPath, ...naru, 'up', '--json', '--workers', '1', '--port', String(site.port)];
   const paths = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...paths];
   // The channel ends with this process, and Naru with the channel.

@@ -115,6 +115,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     pid: process.pid,
     uid: process.getuid?.() ?? -1,
     user: systemUser,
+    cores: 1,
     isWatched: false,
     isTerminal: false,
     version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
@@ -172,7 +173,8 @@ export function createInstallation({
     dataDir,
     run,
     json: (...args) => run(...args, '--json'),
-    up: (...args) => serve(['up', '--port', '0', '--data-dir', dataDir, ...args], nodeOptions),
+    up: (...args) =>
+      serve(['up', '--port', '0', '--workers', '1', '--data-dir', dataDir, ...args], nodeOptions),
     configure(tree) {
       const file = join(folder, 'naru.yaml');
       writeFileSync(file, JSON.stringify({ admin: { port: 0 }, ...tree }));

@@ -8,7 +8,8 @@ import { Output } from '../output.ts';
 interface UpFlags extends CommonOptions {
   readonly host?: string;
   readonly port?: number;
-  readonly workers: number;
+  /** Null for `auto`. */
+  readonly workers: number | null;
 }
 
 /** `naru up` and `naru config check`. */
@@ -19,9 +20,9 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
     .option('--port <port>', 'port to listen on (default: listen.port, 8787)', port)
     .option(
       '--workers <n>',
-      'worker processes that share the port; at most one per core is useful',
+      'worker processes that share the port (default: auto, all cores but one, at most 8, with an external database and four cores or more)',
       workers,
-      1,
+      null,
     )
     .action(async (flags: UpFlags) => {
       const { up } = await import('../../app/up.ts');
