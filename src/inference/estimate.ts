@@ -33,11 +33,18 @@ function unitsFor(
   return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 };
 }
 
+/** Every request needs that of its price, which many share. */
+const dearestOf = new WeakMap<Price, Price>();
+
 /** The upstream decides the tier, and which tokens of the prompt it reads from a cache or writes. */
 function dearest(price: Price): Price {
+  const known = dearestOf.get(price);
+  if (known !== undefined) return known;
   const { prompt, cache_read, cache_write, cache_write_1h, completion, request } = highestRates(price);
   const ofPrompt = [cache_read, cache_write, cache_write_1h].reduce((a, b) => (a > b ? a : b), prompt);
-  return { ...price, prompt: ofPrompt, completion, request };
+  const found = { ...price, prompt: ofPrompt, completion, request };
+  dearestOf.set(price, found);
+  return found;
 }
 
 function larger(a: Krw, b: Krw): Krw {
