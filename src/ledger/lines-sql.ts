@@ -53,6 +53,28 @@ const lines = `
        SELECT day, ${usagePlace}, 3, -sum(cost)::bigint, sum(requests)::bigint, NULL, NULL
        FROM key_usage_day WHERE account_id = $1 GROUP BY day HAVING sum(cost) <> 0`;
 
+/** What the total usage of an account is made of; micro-won. */
+export interface UsageParts {
+  /** What requests cost. */
+  readonly used: bigint;
+  /** Credit that expired, less what late usage took back. */
+  readonly expired: bigint;
+  /** What adjustments deducted. */
+  readonly deducted: bigint;
+}
+
+/** The parts of a total usage, which they add up to (spec:money/3.11). */
+export async function readUsageParts(sql: Sql, accountId: number, usage: bigint): Promise<UsageParts> {
+  const [row] = await sql.query<{ expired: bigint; deducted: bigint }>(
+    `SELECT coalesce(-sum(amount) FILTER (WHERE kind = ${entryKindNumber('expiry')}), 0)::bigint AS expired,
+       coalesce(-sum(amount) FILTER (WHERE kind = ${entryKindNumber('adjustment')} AND amount < 0), 0)::bigint AS deducted
+     FROM ledger WHERE account_id = $1 AND kind <> 3`,
+    [accountId],
+  );
+  const { expired, deducted } = row ?? { expired: 0n, deducted: 0n };
+  return { used: usage - expired - deducted, expired, deducted };
+}
+
 const dayBalances = recordOf({
   /** `YYYY-MM-DD`. */
   day: column<string>('day'),

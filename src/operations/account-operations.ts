@@ -7,6 +7,7 @@ import {
 } from '../accounts/accounts-sql.ts';
 import { closeAccount, type SuspensionOutcome, suspendAccount } from '../accounts/suspension.ts';
 import { deleteSessions } from '../identity/sessions-sql.ts';
+import { readUsageParts, type UsageParts } from '../ledger/lines-sql.ts';
 import { balanceOfAccount } from './audit-sql.ts';
 import { audited } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
@@ -77,6 +78,9 @@ export function accountOperations(context: OperationsContext) {
       ).transaction((sql) => setName(sql, accountId, name)),
 
     readAccount: (accountId: number): Promise<AccountRow | null> => findAccount(database, accountId),
+
+    readUsageParts: ({ accountId, usage }: AccountRow): Promise<UsageParts> =>
+      readUsageParts(database, accountId, usage),
 
     readAccounts: (): Promise<readonly AccountRow[]> => listAccounts(database),
   };

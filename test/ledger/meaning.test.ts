@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
+import { readUsageParts } from '../../src/ledger/lines-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { unlessDistributed } from '../harness/citus.ts';
 import { openLedger } from './world.ts';
@@ -249,6 +250,32 @@ test('M8: A refund returns what a generation cost, once and no more, also in par
   assert.deepEqual(await ledger.money(), { credits: 1_100n, usage: 100n, balance: 1_000n });
   assert.equal((await ledger.entries()).filter(({ generation }) => generation === row.uuid).length, 1);
   assert.deepEqual(await ledger.differences(), []);
+});
+
+// spec:money/3.11
+test('M12: Total usage is what requests cost, what expired and what adjustments deducted, each as its entries add up.', async (t) => {
+  const ledger = await openLedger(t);
+  const { accountId, clock, database, operator } = ledger;
+  const parts = async () => readUsageParts(database, accountId, (await ledger.money()).usage);
+  assert.deepEqual(await parts(), { used: 0n, expired: 0n, deducted: 0n });
+  clock.freeze('2026-06-10T12:00:00+09:00');
+  const atMs = clock.now();
+  await ledger.grant(1_000n);
+  await ledger.grant(100n, { expiresAtMs: atMs + 1_000 });
+  const row = ledger.generation(60n);
+  await ledger.settle(row);
+  await expireCredit(database, atMs + 2_000);
+  // Late usage takes a part of the expiry back.
+  await ledger.settle(ledger.generation(10n, { settledAtMs: atMs + 500 }));
+  for (const amount of [5n, -6n])
+    await operator.adjustCredit({ accountId, amount: krwOfMicro(amount), reason: 'j', idempotencyKey: null });
+  const refund = { generation: row.uuid as never, amount: null, reason: 'r', idempotencyKey: null };
+  assert.equal((await operator.refundGeneration(refund)).kind, 'done');
+  assert.deepEqual(await parts(), { used: 70n, expired: 30n, deducted: 6n });
+  const entries = await ledger.entries();
+  const sum = (...kinds: readonly string[]) =>
+    entries.reduce((all, { kind, amount }) => (kinds.includes(kind) ? all - amount : all), 0n);
+  assert.deepEqual([sum('usage'), sum('expiry'), sum('adjustment')], [70n, 30n, 6n - 5n]);
 });
 
 test('M9: An adjustment adds or deducts, and states a reason.', async (t) => {

@@ -168,6 +168,11 @@ test('only an admin adjusts and refunds; a request is refunded once, and only to
     (await entriesOf(account, 'refund')).map(({ amountMicro }) => String(amountMicro)),
     [cost],
   );
+  const figures = await viewer.get(`/accounts/${accountId}`);
+  assert.deepEqual(
+    [figures.used_micro, figures.expired_micro, figures.deducted_micro, figures.total_usage_micro],
+    ['60000000', '0', '1000000', '61000000'],
+  );
   const other = await gateway.account();
   const foreign = await admin.send('POST', `/accounts/${other.accountId}/generations/${id}/refund`, {
     body: { reason: 'x' },

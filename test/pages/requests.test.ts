@@ -67,6 +67,10 @@ test('the account has the same money as GET /credits, to the micro-won', async (
   const { data } = (await gateway.send('GET', '/credits', { key: account.key })).json;
   assert.equal(Number(shown.total_credits_micro) / 1e6, data.total_credits);
   assert.equal(Number(shown.total_usage_micro) / 1e6, data.total_usage);
+  assert.deepEqual(
+    [shown.used_micro, shown.expired_micro, shown.deducted_micro],
+    [shown.total_usage_micro, '0', '0'],
+  );
   assert.equal(
     BigInt(shown.balance_micro),
     BigInt(shown.total_credits_micro) - BigInt(shown.total_usage_micro),

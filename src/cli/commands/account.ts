@@ -58,7 +58,9 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
       withOperatorService(cli, flags, async (operator, output) => {
         const found = await operator.readAccount(id);
         if (found === null) throw new OperatorError(`no account ${id}`);
-        await output.rows(columns, [rowOf(found)]);
+        const { used, expired, deducted } = await operator.readUsageParts(found);
+        const parts = { used_krw: won(used), expired_krw: won(expired), deducted_krw: won(deducted) };
+        await output.rows([...columns, ...Object.keys(parts)], [{ ...rowOf(found), ...parts }]);
       }),
     );
 
@@ -197,15 +199,19 @@ function addClosureCommands(account: Command, cli: CliContext): void {
       );
 }
 
+function won(micro: bigint): string {
+  return krwToDecimal(krwOfMicro(micro));
+}
+
 function rowOf(account: AccountRow): Row {
   return {
     account_id: account.accountId,
     name: account.name,
     email: account.email,
     business_number: account.businessNumber,
-    balance_krw: krwToDecimal(krwOfMicro(account.credits - account.usage)),
-    total_credits_krw: krwToDecimal(krwOfMicro(account.credits)),
-    total_usage_krw: krwToDecimal(krwOfMicro(account.usage)),
+    balance_krw: won(account.credits - account.usage),
+    total_credits_krw: won(account.credits),
+    total_usage_krw: won(account.usage),
     suspended_at: account.suspendedAtMs === null ? null : isoOf(account.suspendedAtMs),
     closed_at: account.closedAtMs === null ? null : isoOf(account.closedAtMs),
     created_at: isoOf(account.createdAtMs),

@@ -9,6 +9,7 @@ import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
+import { usagePartsOf, usagePartsShape } from '../usage-parts.ts';
 import {
   accountIdOf,
   consoleAccount,
@@ -19,6 +20,8 @@ import {
 import { actorOf } from './operators.ts';
 
 const pageSize = 50;
+
+const oneAccountShape = consoleAccountShape.extend(usagePartsShape);
 
 /** Accounts: search, one in figures, suspension (A2). */
 export function consoleAccountPages(parts: ConsoleContext) {
@@ -45,7 +48,7 @@ export function consoleAccountPages(parts: ConsoleContext) {
       method: 'GET',
       path: '/console/api/accounts/{account}',
       summary: 'One account with its figures',
-      response: consoleAccountShape,
+      response: oneAccountShape,
       handle: async ({ params }) => one(parts, accountIdOf(params.account)),
     }),
     pageRoute({
@@ -54,7 +57,7 @@ export function consoleAccountPages(parts: ConsoleContext) {
       role: 'support',
       summary: 'Suspend all keys of an account, including keys created later, or lift the suspension',
       body: z.object({ suspended: z.boolean(), reason: line(500) }),
-      response: consoleAccountShape,
+      response: oneAccountShape,
       handle: async ({ session, params, body }) => {
         const accountId = accountIdOf(params.account);
         const outcome = await operations.as(actorOf(session)).suspendAccount({ accountId, ...body });
@@ -76,7 +79,7 @@ function accountChangePages(parts: ConsoleContext) {
       summary:
         'Close an account: its keys are revoked, and nobody signs in for it; or reopen it. The balance does not change',
       body: z.object({ closed: z.boolean(), reason: line(500) }),
-      response: consoleAccountShape,
+      response: oneAccountShape,
       handle: async ({ session, params, body }) => {
         const accountId = accountIdOf(params.account);
         const outcome = await operations.as(actorOf(session)).closeAccount({ accountId, ...body });
@@ -90,7 +93,7 @@ function accountChangePages(parts: ConsoleContext) {
       role: 'support',
       summary: 'Rename an account',
       body: z.object({ name: line(200) }),
-      response: consoleAccountShape,
+      response: oneAccountShape,
       handle: async ({ session, params, body }) => {
         const accountId = accountIdOf(params.account);
         if (!(await operations.as(actorOf(session)).renameAccount(accountId, body.name)))
@@ -109,7 +112,7 @@ export async function assertAccount(reads: Database, accountId: number): Promise
 async function one(parts: ConsoleContext, accountId: number) {
   const [row] = await found(parts, { id: accountId, text: null, standing: null }, null, 1);
   if (row === undefined) throw noSuchAccount();
-  return consoleAccount(row);
+  return { ...consoleAccount(row), ...(await usagePartsOf(parts.reads, accountId, row.usage)) };
 }
 
 function found(

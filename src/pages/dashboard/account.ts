@@ -5,6 +5,7 @@ import { isoOf } from '../../time/clock.ts';
 import type { DashboardContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro } from '../shapes.ts';
+import { usagePartsOf, usagePartsShape } from '../usage-parts.ts';
 
 const accountShape = z.strictObject({
   id: z.int(),
@@ -19,6 +20,7 @@ const accountShape = z.strictObject({
   balance_micro: micro.describe('`total_credits_micro - total_usage_micro`; the same as `GET /credits`'),
   total_credits_micro: micro,
   total_usage_micro: micro,
+  ...usagePartsShape,
   floor_micro: micro.describe(
     'The lowest balance that requests at the same time may cause; negative or zero',
   ),
@@ -53,6 +55,7 @@ export function accountPages({ reads, accounts, clock, debtFloor }: DashboardCon
           balance_micro: String(account.balance),
           total_credits_micro: String(account.totalCredits),
           total_usage_micro: String(account.totalUsage),
+          ...(await usagePartsOf(reads, accountId, account.totalUsage)),
           floor_micro: String(-debtFloor()),
           as_of: isoOf(clock.now()),
         };

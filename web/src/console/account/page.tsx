@@ -7,6 +7,7 @@ import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
+import { UsageParts } from '../../credits/usage-parts.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
@@ -130,7 +131,7 @@ function Money30Days({ account }: { account: Account }) {
       >
         <Money micro={account.total_credits_micro} />
       </Figure>
-      <Figure label={t('used')}>
+      <Figure label={t('used')} note={<UsageParts usage={account} />}>
         <Money micro={account.total_usage_micro} />
       </Figure>
     </FigureRow>

@@ -7,6 +7,7 @@ import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
 import { BalanceChart } from '../../credits/balance-chart.tsx';
 import { Lots } from '../../credits/lots.tsx';
+import { UsageParts } from '../../credits/usage-parts.tsx';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
@@ -53,9 +54,12 @@ export function Page() {
             <Figure
               label={t('used')}
               note={
-                <Link to="/transactions" className="hover:underline">
-                  {t('toTransactions')}
-                </Link>
+                <>
+                  <UsageParts usage={account.data} />{' '}
+                  <Link to="/transactions" className="hover:underline">
+                    {t('toTransactions')}
+                  </Link>
+                </>
               }
             >
               <Money micro={account.data.total_usage_micro} />
