@@ -40,7 +40,10 @@ const keys = recordOf(keyColumns);
 /** One API key as stored; amounts in micro-won, instants in epoch milliseconds. */
 export type KeyRow = RowOf<typeof keys>;
 
-/** What a key spent in the periods that contain one Seoul day, micro-won. */
+/**
+ * What a key spent in the periods that contain one Seoul day, less what refunds gave back to its
+ * limit (spec:money/7.10); micro-won.
+ */
 export interface KeySpendRow {
   readonly daily: bigint;
   readonly weekly: bigint;
@@ -250,10 +253,10 @@ export async function readKeySpend(sql: Sql, key: KeyPlace, day: number): Promis
  * The sums of `KeySpendRow`, by the parameters of `daysOf` as $3 to $7. Of a whole week or month:
  * another node may be past midnight already.
  */
-const sumsOfSpend = `coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
-            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day < $5), 0)::bigint AS weekly,
-            coalesce(sum(cost) FILTER (WHERE day >= $6 AND day < $7), 0)::bigint AS monthly,
-            coalesce(sum(cost), 0)::bigint AS total`;
+const sumsOfSpend = `coalesce(sum(cost - returned) FILTER (WHERE day = $3), 0)::bigint AS daily,
+            coalesce(sum(cost - returned) FILTER (WHERE day >= $4 AND day < $5), 0)::bigint AS weekly,
+            coalesce(sum(cost - returned) FILTER (WHERE day >= $6 AND day < $7), 0)::bigint AS monthly,
+            coalesce(sum(cost - returned), 0)::bigint AS total`;
 
 /** A Seoul day, and of its week and month the first day and the day after the last. */
 function daysOf(day: number): readonly string[] {

@@ -5,6 +5,7 @@ import type { GenerationUuid } from '../wire/ids/generation-id.ts';
 import { chargeLots } from './credit.ts';
 import { findEarlierEntry, post, refundedOf, type WantedEntry } from './ledger-sql.ts';
 import { findCost, insertLot, lockBalance } from './lots-sql.ts';
+import { returnToKey } from './usage-sql.ts';
 
 /** A refund of a generation's cost, in whole or in part. */
 export interface Refund {
@@ -15,6 +16,8 @@ export interface Refund {
   readonly amount: Krw | null;
   /** The reason, for the ledger; not empty. */
   readonly reason: string;
+  /** It counts against the limit of the generation's key no more (spec:money/7.10). Absent: it does. */
+  readonly toKeyLimit?: boolean;
   readonly idempotencyKey: string | null;
 }
 
@@ -57,7 +60,9 @@ export function refundGeneration(
     const left = krwOfMicro(cost - (await refundedOf(sql, accountId, refund.generation)));
     const amount = refund.amount ?? left;
     if (amount > left || left === 0n) return { kind: 'too_much', left };
-    const entryId = await credit(sql, { ...wanted, amount }, atMs);
+    const keyId = refund.toKeyLimit === true ? await returnToKey(sql, { ...wanted, amount }) : null;
+    const entryId = await credit(sql, { ...wanted, amount, keyId }, atMs);
+    if (keyId !== null) await recordChange(sql, 'key', keyId);
     return { kind: 'done', entryId, amount };
   });
 }
@@ -85,6 +90,7 @@ interface Correction {
   readonly kind: 'refund' | 'adjustment';
   readonly reason: string;
   readonly refundOf: GenerationUuid | null;
+  readonly keyId?: number | null;
   readonly idempotencyKey: string | null;
 }
 
@@ -102,7 +108,7 @@ async function debit(sql: Sql, correction: Correction, atMs: number): Promise<nu
 
 async function append(
   sql: Sql,
-  { accountId, amount, kind, reason, refundOf, idempotencyKey }: Correction,
+  { accountId, amount, kind, reason, refundOf, keyId = null, idempotencyKey }: Correction,
   lot: { readonly lotId: number | null; readonly lotDigest?: bigint },
   moved: { readonly credits: bigint; readonly usage: bigint },
   atMs: number,
@@ -115,6 +121,7 @@ async function append(
     idempotencyKey,
     memo: reason,
     refundOf,
+    keyId,
     atMs,
   };
   const [entryId = 0] = await post(sql, [{ accountId, ...moved, lotApplied: 0n }], [entry]);
@@ -125,9 +132,7 @@ async function append(
 /** The outcome of an earlier act with the same idempotency key; null when there was none. */
 async function earlierOutcome(
   sql: Sql,
-  wanted: Pick<WantedEntry, 'accountId' | 'kind' | 'amount' | 'refundOf' | 'idempotencyKey'> & {
-    readonly reason: string;
-  },
+  wanted: Omit<WantedEntry, 'memo' | 'expiresAtMs'> & { readonly reason: string },
 ): Promise<CorrectionOutcome | null> {
   const entry = await findEarlierEntry(sql, { ...wanted, memo: wanted.reason, expiresAtMs: null });
   if (entry === null) return null;

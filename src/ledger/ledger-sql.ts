@@ -36,6 +36,7 @@ const entryRows = recordOf(entryColumns);
 const entriesOfActs = recordOf({
   ...entryColumns,
   refundOf: nullable(uuid('refund_of')),
+  keyId: nullable(number('key_id')),
   expiresAtMs: column<number | null>('expires_at'),
 });
 
@@ -76,6 +77,8 @@ export interface WantedEntry {
   readonly expiresAtMs: number | null;
   /** The generation that it refunds, 32 hex digits. */
   readonly refundOf: string | null;
+  /** The refund is given back to the limit of the key too. Absent: it is not. */
+  readonly toKeyLimit?: boolean;
   readonly idempotencyKey: string | null;
 }
 
@@ -85,7 +88,7 @@ export interface WantedEntry {
  */
 export async function findEarlierEntry(
   sql: Sql,
-  { accountId, kind, amount, memo, expiresAtMs, refundOf, idempotencyKey }: WantedEntry,
+  { accountId, kind, amount, memo, expiresAtMs, refundOf, toKeyLimit = false, idempotencyKey }: WantedEntry,
 ): Promise<(EntryRow & { readonly isSame: boolean }) | null> {
   if (idempotencyKey === null) return null;
   const row = await entriesOfActs.first(
@@ -95,13 +98,14 @@ export async function findEarlierEntry(
     [accountId, idempotencyKey],
   );
   if (row === null) return null;
-  const { refundOf: refunded, expiresAtMs: expiry, ...entry } = row;
+  const { refundOf: refunded, keyId, expiresAtMs: expiry, ...entry } = row;
   const isSame =
     row.kind === kind &&
     (amount === null || row.amountMicro === amount) &&
     row.memo === (memo?.toWellFormed() ?? null) &&
     expiry === expiresAtMs &&
-    refunded === refundOf;
+    refunded === refundOf &&
+    (keyId !== null) === toKeyLimit;
   return { ...entry, isSame };
 }
 
@@ -125,6 +129,8 @@ export interface NewEntry {
   readonly memo: string | null;
   /** The generation whose cost a refund returns, 32 hex digits. */
   readonly refundOf?: string | null;
+  /** The key to whose limit a refund is given back. */
+  readonly keyId?: number | null;
   /** The digest of the lot that the entry made. */
   readonly lotDigest?: bigint | null;
   readonly atMs: number;
@@ -180,11 +186,13 @@ export async function post(
   if (entries.length === 0) return [];
   const rows = links.flat();
   const inserted = await sql.query<{ id: bigint }>(
-    `INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
+    `INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest,
+       key_id)
      SELECT e.account_id, b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid,
-            e.created_at, e.record_digest::bigint, e.link_rest
+            e.created_at, e.record_digest::bigint, e.link_rest, e.key_id
      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[],
-                 $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
+                 $10::int[], $11::bigint[])
+          e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest, key_id)
      JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[]) RETURNING id`,
     [
       int8ArrayOfNumbers(rows.map(({ entry }) => entry.accountId)),
@@ -197,6 +205,7 @@ export async function post(
       timestampArray(rows.map(({ entry }) => entry.atMs)),
       textArray(rows.map(({ entry }) => entry.lotDigest?.toString() ?? null)),
       int4Array(rows.map(({ rest }) => rest)),
+      int8ArrayOfNumbers(rows.map(({ entry }) => entry.keyId ?? null)),
     ],
   );
   return inserted.map(({ id }) => Number(id));
@@ -208,7 +217,7 @@ function chainedOf(entry: NewEntry): ChainedEntry {
     kind: entryKindNumber(entry.kind),
     amount: entry.amountMicro,
     generationUuid: null,
-    keyId: null,
+    keyId: entry.keyId ?? null,
     lotId: entry.lotId,
     idempotencyKey: entry.idempotencyKey,
     memo: entry.memo,

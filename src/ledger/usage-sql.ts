@@ -1,5 +1,6 @@
 import { dateArray, int8Array, int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import type { Statement } from '../store/pipeline.ts';
+import type { Sql } from '../store/sql.ts';
 
 /** What is needed of a settlement. */
 interface Used {
@@ -59,6 +60,24 @@ export function addKeyUsage<Row extends Used>(
       int8Array(sums.map((sum) => sum.digest)),
     ],
   };
+}
+
+/**
+ * Gives a refund of a generation back to the limit of its key, on the day of the settlement
+ * (spec:money/7.10); returns the id of the key. The balance is locked, as by a settlement.
+ */
+export async function returnToKey(
+  sql: Sql,
+  refund: { readonly accountId: number; readonly generation: string; readonly amount: bigint },
+): Promise<number> {
+  const [row] = await sql.query<{ key_id: bigint }>(
+    `UPDATE key_usage_day u SET returned = u.returned + $3::bigint
+     FROM generation g WHERE g.account_id = $1 AND g.id = $2::uuid AND u.account_id = $1 AND u.key_id = g.key_id AND u.day = g.day
+     RETURNING u.key_id`,
+    [refund.accountId, refund.generation, refund.amount],
+  );
+  if (row === undefined) throw new Error(`generation ${refund.generation} has no day of usage`);
+  return Number(row.key_id);
 }
 
 function sumsByKey<Row extends Used>(

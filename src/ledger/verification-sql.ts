@@ -67,10 +67,10 @@ const checks: readonly {
           FROM account_balance b WHERE b.chain <> '' AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id)`,
   },
   {
-    check: 'an entry of usage, and no other, names a generation and its key',
+    check: 'an entry of usage names a generation and its key; of the others only a refund may name a key',
     sql: `SELECT 'entry ' || id || ' of account ' || account_id AS subject, 'a generation and a key with usage only' AS expected,
                  concat_ws(' / ', 'kind ' || kind, generation_id, key_id) AS found
-          FROM ledger WHERE (kind = 3) <> (generation_id IS NOT NULL) OR (kind = 3) <> (key_id IS NOT NULL)`,
+          FROM ledger WHERE (kind = 3) <> (generation_id IS NOT NULL) OR (kind <> 5 AND (kind = 3) <> (key_id IS NOT NULL))`,
   },
   {
     check: 'an entry of usage has the key, the instant and the digest of its generation',
@@ -169,6 +169,17 @@ const checks: readonly {
             GROUP BY 1, 2, 3) g USING (account_id, key_id, day)
           WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n OR u.prompt_tokens IS DISTINCT FROM g.p
              OR u.completion_tokens IS DISTINCT FROM g.c OR u.records_digest IS DISTINCT FROM g.digest`,
+  },
+  {
+    check:
+      'what was given back to the limit of the key on the day = the refunds of its generations that name it',
+    sql: `SELECT 'key ' || key_id || ' of account ' || account_id || ' on ' || day AS subject,
+                 coalesce(r.amount, 0)::text AS expected, coalesce(u.returned, 0)::text AS found
+          FROM (SELECT account_id, key_id, day, returned FROM key_usage_day WHERE returned <> 0) u FULL JOIN (
+            SELECT l.account_id, l.key_id, (c.created_at AT TIME ZONE 'Asia/Seoul')::date AS day, sum(l.amount) AS amount
+            FROM ledger l JOIN ledger c ON c.account_id = l.account_id AND c.generation_id = l.refund_of
+            WHERE l.kind = 5 AND l.key_id IS NOT NULL GROUP BY 1, 2, 3) r USING (account_id, key_id, day)
+          WHERE u.returned IS DISTINCT FROM r.amount`,
   },
   {
     check: "every app that is counted is the account's own",

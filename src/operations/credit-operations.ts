@@ -32,7 +32,8 @@ export function creditOperations(context: OperationsContext) {
             const { generation, reason } = refund;
             const accountId = (await findCost(sql, generation))?.accountId ?? null;
             const subject = generationIdOf(generation);
-            return moneyAct(sql, { act: 'credit.refund', accountId, subject, ...outcome, reason });
+            const kind = refund.toKeyLimit === true ? 'to_key_limit' : outcome.kind;
+            return moneyAct(sql, { act: 'credit.refund', accountId, subject, ...outcome, reason, kind });
           }),
           refund,
           clock.now(),

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { krwFromDecimal } from '../../src/money/krw.ts';
+import { parseGenerationId } from '../../src/wire/ids/generation-id.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 let upstream: Upstream;
@@ -75,6 +78,38 @@ test('usage beyond the limit is reported as it is', async () => {
 test('a limit of zero rejects every request', async () => {
   const { key } = await naru.account({ limit: '0' });
   assertError(await chat(key), 402, 'key_limit_exceeded');
+});
+
+// spec:money/7.10 spec:api/5.8
+test('a refund counts against the limit of its key unless it is given back to it; total usage stays', async () => {
+  const account = await naru.account({ limit: '20', limitReset: 'daily' });
+  const { key } = account;
+  const { headers } = await chat(key);
+  await naru.settled();
+  const generation = parseGenerationId(headers.get('x-service-generation-id') ?? '') ?? assert.fail();
+  const refund = (won: string, toKeyLimit: boolean) =>
+    naru.operator.refundGeneration({
+      generation,
+      amount: krwFromDecimal(won) ?? assert.fail(),
+      reason: 'test',
+      toKeyLimit,
+      idempotencyKey: null,
+    });
+  assert.equal((await refund('5', false)).kind, 'done');
+  assertError(await chat(key), 402, 'key_limit_exceeded');
+  assert.equal((await refund('15', true)).kind, 'done');
+  await until('the key reads its limit again', async () => (await usageOf(key)) === 5);
+  const { data } = (await naru.send('GET', '/key', { key })).json;
+  assert.deepEqual(
+    [data.limit_remaining, data.usage_daily, data.usage_weekly, data.usage_monthly],
+    [15, 5, 5, 5],
+  );
+  assert.equal((await chat(key)).status, 200);
+  const metadata = assertError(await chat(key), 402, 'key_limit_exceeded');
+  assert.equal(metadata['usage_krw'], '25.000000');
+  await naru.settled();
+  const { key: management } = await account.another({ kind: 'management' });
+  assert.equal((await naru.send('GET', '/credits', { key: management })).json.data.total_usage, 40);
 });
 
 // spec:errors/5.4

@@ -210,6 +210,7 @@ test(
     await page.getByRole('row').nth(1).getByRole('button', { name: '환불' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('사유').fill('빈 응답');
+    await dialog.getByLabel('키 한도에도 되돌리기').check();
     await dialog.getByRole('button', { name: '환불' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: '정지', exact: true }).click();
@@ -229,6 +230,9 @@ test(
     );
     const entries = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
     assert.equal(entries.filter(({ kind }) => kind === 'refund').length, 1);
+    const [act] = await gateway.operator.identity.readActs({ act: 'credit.refund', limit: 1 });
+    assert.equal(act?.after?.['kind'], 'to_key_limit');
+    await page.getByText(/요청 .*, 만료 0원, 차감 .*원/).waitFor();
     assertClean();
     await close();
   },

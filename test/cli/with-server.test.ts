@@ -374,6 +374,40 @@ test('the ledger and the generations are exported one object a line, and their t
   assert.deepEqual(verdict.rows[0].differences, []);
 });
 
+// spec:money/7.10,3.11
+test('a refund is given back to the limit of the key where the command says so, and total usage is shown in parts', async () => {
+  const { account, key, hash } = await newKey('1000');
+  assert.equal((await send(key)).status, 200);
+  const charge = await eventually('the entry', 2_000, async () => {
+    const { rows } = await installation.json('ledger', 'export', '--account', String(account));
+    return rows[1] ?? null;
+  });
+  const usage = async () => (await installation.json('key', 'show', hash)).rows[0].usage_krw;
+  assert.equal(await usage(), '20.000000');
+  const refund = ['credit', 'refund', '--generation', charge.generation_id, '--reason', 'bad'];
+  assert.equal((await installation.json(...refund, '--amount', '5')).code, 0);
+  assert.equal(await usage(), '20.000000');
+  const given = await installation.json(...refund, '--to-key-limit');
+  assert.equal(given.rows[0].amount_krw, '15.000000');
+  assert.equal(await usage(), '5.000000');
+  await installation.json(
+    'credit',
+    'adjust',
+    '--account',
+    String(account),
+    '--amount',
+    '-7',
+    '--reason',
+    'x',
+  );
+  const [shown] = (await installation.json('account', 'show', String(account))).rows;
+  assert.deepEqual(
+    [shown.used_krw, shown.expired_krw, shown.deducted_krw, shown.total_usage_krw],
+    ['20.000000', '0.000000', '7.000000', '27.000000'],
+  );
+  assert.equal((await installation.json('ledger', 'verify')).rows[0].ok, true);
+});
+
 test('the terminal gets columns, a program gets JSON, and neither gets the other', async () => {
   const people = await installation.run('account', 'list');
   assert.match(people.out, /^account_id\tname\t/);

@@ -111,6 +111,7 @@ test('B4: The verification has its own arithmetic and finds any single number of
     generation: row.uuid as never,
     amount: krwOfMicro(20n),
     reason: 'r',
+    toKeyLimit: true,
     idempotencyKey: null,
   });
   await expireCredit(ledger.database, ledger.clock.now());
@@ -133,6 +134,7 @@ test('B4: The verification has its own arithmetic and finds any single number of
     'UPDATE generation SET day = day - 1 WHERE cost > 0',
     'DELETE FROM generation WHERE cost = 0',
     'UPDATE key_usage_day SET cost = cost + 1',
+    'UPDATE key_usage_day SET returned = returned + 1',
     'UPDATE key_usage_day SET requests = requests - 1',
     'UPDATE key_usage_day SET prompt_tokens = prompt_tokens + 1',
     'UPDATE credit_lot SET remaining = remaining - 1 WHERE remaining > 0',

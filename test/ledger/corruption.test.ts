@@ -102,6 +102,7 @@ async function fullLedger(t: Parameters<typeof openLedger>[0]): Promise<LedgerWo
     generation: billed.uuid as never,
     amount: krwOfMicro(33n),
     reason: 'r',
+    toKeyLimit: true,
     idempotencyKey: 'back',
   });
   for (const amount of [5n, -6n])

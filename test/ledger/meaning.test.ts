@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readKeySpend } from '../../src/accounts/keys-sql.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
 import { readUsageParts } from '../../src/ledger/lines-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
 import { unlessDistributed } from '../harness/citus.ts';
 import { openLedger } from './world.ts';
 
@@ -252,8 +254,72 @@ test('M8: A refund returns what a generation cost, once and no more, also in par
   assert.deepEqual(await ledger.differences(), []);
 });
 
+// spec:money/7.10
+test('M12: A refund that is given back to the limit of the key lowers its spend in the periods of the generation, once and never by more than the cost, and is verified.', async (t) => {
+  const ledger = await openLedger(t);
+  const { accountId, clock, database, keyId, operator } = ledger;
+  await ledger.grant(1_000n);
+  // A Tuesday, and a Wednesday of the next month: one week.
+  clock.freeze('2026-06-30T23:59:59.999+09:00');
+  const old = ledger.generation(100n);
+  await ledger.settle(old);
+  clock.freeze('2026-07-01T00:00:00+09:00');
+  const recent = ledger.generation(50n);
+  await ledger.settle(recent);
+  const spend = async () => {
+    const row = await readKeySpend(database, { accountId, id: keyId }, seoulDayAt(clock.now()));
+    return [row.daily, row.weekly, row.monthly, row.total];
+  };
+  const refund = (
+    uuid: string,
+    amount: bigint | null,
+    toKeyLimit: boolean,
+    idempotencyKey: string | null = null,
+  ) =>
+    operator.refundGeneration({
+      generation: uuid as never,
+      amount: amount === null ? null : krwOfMicro(amount),
+      reason: 'the response was wrong',
+      toKeyLimit,
+      idempotencyKey,
+    });
+  assert.deepEqual(await spend(), [50n, 150n, 50n, 150n]);
+  await refund(recent.uuid, 7n, false);
+  assert.deepEqual(await spend(), [50n, 150n, 50n, 150n], 'the operator did not say so');
+  assert.equal((await refund(old.uuid, 40n, true, 'a')).kind, 'done');
+  assert.deepEqual(
+    await spend(),
+    [50n, 110n, 50n, 110n],
+    'neither the day nor the month is that of the generation',
+  );
+  assert.equal((await refund(old.uuid, 40n, true, 'a')).kind, 'repeated');
+  assert.equal((await refund(old.uuid, 40n, false, 'a')).kind, 'conflict');
+  assert.deepEqual(await refund(old.uuid, 61n, true), { kind: 'too_much', left: 60n });
+  const atOnce = await Promise.all([1, 2, 3].map(() => refund(old.uuid, null, true)));
+  assert.deepEqual(atOnce.map(({ kind }) => kind).toSorted(), ['done', 'too_much', 'too_much']);
+  await refund(recent.uuid, null, true);
+  assert.deepEqual(await spend(), [7n, 7n, 7n, 7n]);
+  await ledger.settle(ledger.generation(5n));
+  assert.deepEqual(await spend(), [12n, 12n, 12n, 12n], 'later usage counts');
+  assert.deepEqual(await ledger.money(), { credits: 1_150n, usage: 155n, balance: 995n });
+  const named = await database.query<{ key_id: bigint; amount: bigint }>(
+    'SELECT key_id, amount FROM ledger WHERE kind = 5 AND key_id IS NOT NULL ORDER BY id',
+  );
+  assert.deepEqual(
+    named,
+    [40n, 60n, 43n].map((amount) => ({ key_id: BigInt(keyId), amount })),
+  );
+  assert.deepEqual(await ledger.differences(), []);
+  for (const fault of [
+    'UPDATE key_usage_day SET returned = returned - 1',
+    "UPDATE key_usage_day SET returned = returned - 1 WHERE day = '2026-06-30'; UPDATE key_usage_day SET returned = returned + 1 WHERE day = '2026-07-01'",
+    'UPDATE ledger SET key_id = NULL WHERE kind = 5',
+  ])
+    assert.ok((await ledger.differencesAfter(fault)) > 0, `not found: ${fault}`);
+});
+
 // spec:money/3.11
-test('M12: Total usage is what requests cost, what expired and what adjustments deducted, each as its entries add up.', async (t) => {
+test('M13: Total usage is what requests cost, what expired and what adjustments deducted, each as its entries add up.', async (t) => {
   const ledger = await openLedger(t);
   const { accountId, clock, database, operator } = ledger;
   const parts = async () => readUsageParts(database, accountId, (await ledger.money()).usage);

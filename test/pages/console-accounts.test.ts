@@ -7,7 +7,7 @@ import { krwOfMicro } from '../../src/money/krw.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { byTier } from '../harness/tier.ts';
-import { eventually } from '../harness/until.ts';
+import { eventually, until } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
@@ -162,12 +162,18 @@ test('only an admin adjusts and refunds; a request is refunded once, and only to
     body: { amount_micro: '-1000000', reason: 'duplicate' },
   });
   assert.equal(adjusted.json.balance_micro, String(before - 1_000_000n));
-  const done = await Promise.all([1, 2].map(() => admin.send('POST', refund, { body: { reason: 'bad' } })));
+  const usage = async () => (await gateway.send('GET', '/key', { key: account.key })).json.data.usage;
+  assert.equal(await usage(), 60);
+  const body = { reason: 'bad', to_key_limit: true };
+  const done = await Promise.all([1, 2].map(() => admin.send('POST', refund, { body })));
   assert.deepEqual(done.map(({ status }) => status).toSorted(), [200, 409]);
   assert.deepEqual(
     (await entriesOf(account, 'refund')).map(({ amountMicro }) => String(amountMicro)),
     [cost],
   );
+  await until('the key counts it no more', async () => (await usage()) === 40);
+  const [act] = (await viewer.get(`/audit?act=credit.refund&account_id=${accountId}`)).items;
+  assert.equal(act.after.kind, 'to_key_limit');
   const figures = await viewer.get(`/accounts/${accountId}`);
   assert.deepEqual(
     [figures.used_micro, figures.expired_micro, figures.deducted_micro, figures.total_usage_micro],

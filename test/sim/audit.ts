@@ -133,6 +133,23 @@ export class Audit {
         (spent.get(key) ?? 0n) === (byKey.get(key) ?? 0n),
         () => `key ${key} spent ${spent.get(key)}, and its days sum to ${byKey.get(key)}`,
       );
+    // A refund that names a key is given back to its limit.
+    const refunded = sumBy(
+      [...tables.ledger.values()].filter(({ kind, key_id }) => kind === refundKind && key_id !== null),
+      (entry) => `${entry.account_id}/${entry.key_id}`,
+      (entry) => entry.amount,
+    );
+    const returned = sumBy(
+      tables.key_usage_day.values(),
+      (row) => `${row.account_id}/${row.key_id}`,
+      (row) => row.returned,
+    );
+    for (const key of byKey.keys())
+      this.#check(
+        (refunded.get(key) ?? 0n) === returned.get(key),
+        () =>
+          `key ${key} was refunded ${refunded.get(key)}, and ${returned.get(key)} was given back to its limit`,
+      );
     const counted = sumBy(
       tables.key_usage_day.values(),
       (row) => `${row.account_id}/${row.key_id}`,
@@ -195,6 +212,8 @@ export class Audit {
     this.#refunded.set(key, refunded);
     const cost = this.#store.tables.generation.get(key)?.cost ?? 0n;
     this.#check(refunded <= cost, () => `a generation of ${cost} was refunded with ${refunded}`);
+    const isOwn = entry.key_id === null || entry.key_id === this.#store.tables.generation.get(key)?.key_id;
+    this.#check(isOwn, () => `a refund was given back to key ${entry.key_id}, which did not spend it`);
   }
 }
 

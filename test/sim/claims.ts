@@ -63,9 +63,9 @@ export class Claims {
     if (row?.limit_micro == null || reset === 'daily') return null;
     const { startMs, endMs } = periodAt(reset, this.#store.now());
     let left = row.limit_micro;
-    for (const { key_id, day, cost } of tables.key_usage_day.values()) {
+    for (const { key_id, day, cost, returned } of tables.key_usage_day.values()) {
       const dayMs = Date.parse(`${day}T00:00:00+09:00`);
-      if (key_id === row.id && dayMs >= startMs && dayMs < endMs) left -= cost;
+      if (key_id === row.id && dayMs >= startMs && dayMs < endMs) left -= cost - returned;
     }
     return left;
   }

@@ -48,6 +48,7 @@ export const goals = [
   'credit expired',
   'credit was deducted',
   'a response was refunded',
+  'a refund was given back to the limit of its key',
   'a refund was refused because everything had been refunded',
   'a client read the record of its response',
   'a tenant requested the record of another and got not found',

@@ -311,6 +311,12 @@ export const mutations: readonly Mutation[] = [
     to: 'if (left === 0n) return',
   },
   {
+    name: 'credit: what was refunded to the limit of a key still counts against it',
+    file: 'src/ledger/corrections.ts',
+    from: 'await returnToKey(sql, { ...wanted, amount })',
+    to: 'await returnToKey(sql, { ...wanted, amount: 0n })',
+  },
+  {
     name: 'stale: a request does not wait until memory is current',
     file: 'src/api/dispatch.ts',
     from: 'if (fresh !== undefined) await fresh;',

@@ -147,17 +147,20 @@ export class Operator {
     const uuid = parseGenerationId(generation ?? '');
     if (uuid === null) return;
     const amount = random.inThousand(700) ? null : krw(random.int(1, 20));
-    this.#simulation.note(`operator refunds ${id}`);
+    const toKeyLimit = random.inThousand(500);
+    this.#simulation.note(`operator refunds ${id}${toKeyLimit ? ' to the limit of its key' : ''}`);
     const refund = {
       generation: uuid as GenerationUuid,
       amount,
       reason: 'sim',
+      toKeyLimit,
       idempotencyKey: this.#nextName('refund'),
     };
     const outcome: CorrectionOutcome = await this.#insist(() =>
       refundGeneration(this.#database, refund, this.#process.clock.now()),
     );
     if (outcome.kind === 'done') journey.met('a response was refunded');
+    if (outcome.kind === 'done' && toKeyLimit) journey.met('a refund was given back to the limit of its key');
     if (outcome.kind === 'too_much' && outcome.left === 0n)
       journey.met('a refund was refused because everything had been refunded');
   }

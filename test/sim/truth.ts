@@ -469,6 +469,8 @@ function subjectsOf(tx: Transaction, fresh: readonly Tables['generation'][]): Re
   for (const id of tx.written.get('account_balance')?.keys() ?? []) subjects.add(`account ${Number(id)}`);
   for (const key of tx.written.get('spend_share')?.keys() ?? []) subjects.add(subjectOf(key));
   for (const id of tx.written.get('api_key')?.keys() ?? []) subjects.add(`key ${Number(id)}`);
+  for (const day of tx.written.get('key_usage_day')?.keys() ?? [])
+    subjects.add(`key ${Number(day.split('/')[1])}`);
   return subjects;
 }
 

@@ -31,6 +31,7 @@ interface RefundFlags extends CommonOptions {
   readonly generation: GenerationUuid;
   readonly amount?: Krw;
   readonly reason: string;
+  readonly toKeyLimit?: boolean;
   readonly idempotencyKey?: string;
 }
 
@@ -110,12 +111,16 @@ function addRefund(credit: Command, cli: CliContext): void {
     .requiredOption('--generation <id>', 'generation id', generationUuid)
     .option('--amount <won>', 'amount in won (default: the part of the cost not yet refunded)', positiveKrw)
     .requiredOption('--reason <text>', 'reason, recorded in the ledger', visibleText)
+    .option(
+      '--to-key-limit',
+      'it no longer counts against the limit of the key, in the period of its generation',
+    )
     .option('--idempotency-key <key>', 'repeating a refund with the same key has no effect', name)
     .action((flags: RefundFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
-        const { generation, reason } = flags;
+        const { generation, amount = null, reason, toKeyLimit = false } = flags;
         const outcome = await keyed(flags, (idempotencyKey) =>
-          operator.refundGeneration({ generation, amount: flags.amount ?? null, reason, idempotencyKey }),
+          operator.refundGeneration({ generation, amount, reason, toKeyLimit, idempotencyKey }),
         );
         await report(output, outcome, flags, 'refunded', 'no billed generation has this id');
       }),

@@ -94,6 +94,10 @@ function refundPage({ operations }: ConsoleContext) {
     summary: 'Refund the cost of a request or a part of it; all refunds together never exceed the cost',
     body: z.object({
       amount_micro: creditText.optional().describe('Absent: everything that is not refunded yet'),
+      to_key_limit: z
+        .boolean()
+        .optional()
+        .describe('True: it no longer counts against the limit of the key, in the period of its request'),
       reason: line(500),
     }),
     response: entryShape,
@@ -106,6 +110,7 @@ function refundPage({ operations }: ConsoleContext) {
         onlyAccount: accountId,
         amount: body.amount_micro ?? null,
         reason: body.reason,
+        toKeyLimit: body.to_key_limit ?? false,
         idempotencyKey: `page:${changeKey}`,
       });
       const done = doneOf(outcome);

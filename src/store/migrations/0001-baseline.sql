@@ -59,8 +59,8 @@ CREATE INDEX credit_lot_due ON credit_lot (expires_at) WHERE remaining > 0 AND e
 
 -- Append only: the entries of an account are numbered without gaps, and are a chain of hashes (docs/decisions/ledger-chain.md).
 -- kind: 1 topup, 2 bonus, 3 usage, 4 expiry, 5 refund, 6 adjustment. Usage that comes after the credit it was made with has expired takes
--- the expiry back: an entry of kind 4 above zero. A refund names the generation whose cost it gives back; the entry of the generation
--- itself stays as it is. Whoever refunds or adjusts says why.
+-- the expiry back: an entry of kind 4 above zero. A refund names the generation whose cost it gives back, and its key if that no longer
+-- counts against the limit of the key; the entry of the generation itself stays as it is. Whoever refunds or adjusts says why.
 CREATE TABLE ledger (
   account_id      bigint NOT NULL,
   id              bigint NOT NULL,
@@ -128,11 +128,13 @@ CREATE TABLE key_usage_day (
   key_id            bigint NOT NULL,
   day               date NOT NULL,
   cost              bigint NOT NULL DEFAULT 0,
+  returned          bigint NOT NULL DEFAULT 0,  -- the part of cost that refunds gave back to the limit of the key
   requests          bigint NOT NULL DEFAULT 0,
   prompt_tokens     bigint NOT NULL DEFAULT 0,
   completion_tokens bigint NOT NULL DEFAULT 0,
   records_digest    bigint NOT NULL DEFAULT 0,  -- the exclusive or of the digests of all records of the key on the day
-  PRIMARY KEY (account_id, key_id, day)
+  PRIMARY KEY (account_id, key_id, day),
+  CONSTRAINT returned_is_part_of_cost CHECK (returned >= 0 AND returned <= cost)
 ) WITH (fillfactor = 50);
 -- Finds the accounts that had requests on a day.
 CREATE INDEX key_usage_day_by_day ON key_usage_day (day, account_id);

@@ -35,7 +35,16 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'updated_at',
   ],
   key_directory: ['hash', 'key_id', 'account_id'],
-  key_usage_day: ['account_id', 'key_id', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
+  key_usage_day: [
+    'account_id',
+    'key_id',
+    'day',
+    'cost',
+    'returned',
+    'requests',
+    'prompt_tokens',
+    'completion_tokens',
+  ],
   app: ['account_id', 'id'],
   generation: [
     'account_id',

@@ -179,6 +179,7 @@ export const operations = {
         generation: uuidOf(a, (c % 3) + 1),
         amount: b % 3 === 0 ? null : krwOfMicro(BigInt(b) * 1_000_000n),
         reason: 'because',
+        toKeyLimit: a % 2 === 0,
         idempotencyKey: c % 2 === 0 ? `refund ${c}` : null,
       },
       atMs,

@@ -117,7 +117,7 @@ function spendOf(tx: Transaction, { accountId, id }: real.KeyPlace, day: number)
     .filter((row) => row.account_id === accountId && row.key_id === id);
   if (rows.length === 0) return null;
   const within = (first: string, end: string): bigint =>
-    rows.reduce((sum, row) => (row.day >= first && row.day < end ? sum + row.cost : sum), 0n);
+    rows.reduce((sum, row) => (row.day >= first && row.day < end ? sum + row.cost - row.returned : sum), 0n);
   const [week, month] = (['weekly', 'monthly'] as const).map((reset) => {
     const { startMs, endMs } = periodAt(reset, seoulDayStartMs(day));
     return within(isoDay(seoulDayAt(startMs)), isoDay(seoulDayAt(endMs)));

@@ -205,7 +205,8 @@ export const findEarlierEntry: typeof ledger.findEarlierEntry = async (sql, want
             (wanted.amount === null || row.amount === wanted.amount) &&
             row.memo === wanted.memo &&
             expiresAtMs === wanted.expiresAtMs &&
-            row.refund_of === wanted.refundOf;
+            row.refund_of === wanted.refundOf &&
+            (row.key_id !== null) === (wanted.toKeyLimit ?? false);
           return {
             ...{ id: row.id, accountId: row.account_id, kind: entryKinds[row.kind - 1] ?? wanted.kind },
             ...{ amountMicro: row.amount, generationUuid: row.generation_id, memo: row.memo },
@@ -241,7 +242,7 @@ export const post: typeof ledger.post = (sql, moves, entries) =>
             tx,
             {
               ...{ account_id: accountId, kind: entryKindNumber(entry.kind), amount: entry.amountMicro },
-              ...{ generation_id: null, key_id: null, lot_id: entry.lotId, memo: entry.memo },
+              ...{ generation_id: null, key_id: entry.keyId ?? null, lot_id: entry.lotId, memo: entry.memo },
               ...{ idempotency_key: entry.idempotencyKey, refund_of: entry.refundOf ?? null },
               created_at: entry.atMs,
             },

@@ -150,6 +150,7 @@ export const addKeyUsage: typeof usages.addKeyUsage = (fresh) => {
         tx.put('key_usage_day', dayOf(row), {
           ...{ account_id: row.accountId, key_id: row.keyId, day: isoDay(row.day) },
           cost: (before?.cost ?? 0n) + row.cost,
+          returned: before?.returned ?? 0n,
           requests: (before?.requests ?? 0n) + 1n,
           prompt_tokens: (before?.prompt_tokens ?? 0n) + BigInt(row.promptTokens),
           completion_tokens: (before?.completion_tokens ?? 0n) + BigInt(row.completionTokens),
@@ -158,5 +159,24 @@ export const addKeyUsage: typeof usages.addKeyUsage = (fresh) => {
       return [];
     },
     { locks: () => [...new Set(fresh.map(dayOf))].sort().map((key) => `key_usage_day ${key}`) },
+  );
+};
+
+export const returnToKey: typeof usages.returnToKey = (sql, { accountId, generation, amount }) => {
+  const dayOf = (tx: Transaction): string => {
+    const row = tx.get('generation', `${accountId}/${generation}`);
+    return `${accountId}/${row?.key_id}/${row?.day}`;
+  };
+  return on(
+    sql,
+    (tx) => {
+      const row = tx.get('key_usage_day', dayOf(tx));
+      if (row === undefined) throw new Error('no day of usage');
+      const returned = row.returned + amount;
+      if (returned > row.cost) throw new ServerError('23514', 'returned_is_part_of_cost');
+      tx.put('key_usage_day', dayOf(tx), { ...row, returned });
+      return row.key_id;
+    },
+    (tx) => [`key_usage_day ${dayOf(tx)}`],
   );
 };

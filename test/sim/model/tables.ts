@@ -134,6 +134,7 @@ interface UsageRow {
   readonly key_id: number;
   readonly day: string;
   readonly cost: bigint;
+  readonly returned: bigint;
   readonly requests: bigint;
   readonly prompt_tokens: bigint;
   readonly completion_tokens: bigint;

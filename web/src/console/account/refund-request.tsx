@@ -6,6 +6,7 @@ import { readQuery } from '../../api/query.ts';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import type { RequestRow } from '../../requests/columns.tsx';
+import { Checkbox } from '../../ui/field.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { BalanceChange } from '../acts/balance-change.tsx';
 import { AmountField, amountOf, ReasonField } from '../acts/fields.tsx';
@@ -16,6 +17,7 @@ export function RefundRequest({ id, row, onClose }: { id: string; row: RequestRo
   const format = useFormat();
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
+  const [isToKeyLimit, setIsToKeyLimit] = useState(false);
   const [isTried, setIsTried] = useState(false);
   const account = useQuery(readQuery('GET /console/api/accounts/{account}', { params: { account: id } }));
   const isWhole = typed.trim() === '';
@@ -25,7 +27,7 @@ export function RefundRequest({ id, row, onClose }: { id: string; row: RequestRo
       title={t('refundTitle', { cost: format.money(row.cost_micro) })}
       description={t('refundText')}
       confirmText={t('refund')}
-      values={[typed.trim(), reason.trim()]}
+      values={[typed.trim(), reason.trim(), String(isToKeyLimit)]}
       isValid={amount !== null && reason.trim() !== ''}
       onInvalid={() => setIsTried(true)}
       act={(changeKey) =>
@@ -35,6 +37,7 @@ export function RefundRequest({ id, row, onClose }: { id: string; row: RequestRo
             params: { account: id, id: row.id },
             body: {
               reason: reason.trim(),
+              to_key_limit: isToKeyLimit,
               ...(isWhole || amount === null ? {} : { amount_micro: String(amount) }),
             },
           },
@@ -50,6 +53,12 @@ export function RefundRequest({ id, row, onClose }: { id: string; row: RequestRo
         isTried={isTried}
         optionalText={t('common:optional')}
         hint={t('refundHint')}
+      />
+      <Checkbox
+        label={t('toKeyLimit')}
+        hint={t('toKeyLimitHint')}
+        checked={isToKeyLimit}
+        onChange={({ target }) => setIsToKeyLimit(target.checked)}
       />
       <ReasonField value={reason} onChange={setReason} isTried={isTried} hint={t('reasonInLedger')} />
       {account.data === undefined ? null : (
