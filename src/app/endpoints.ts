@@ -6,6 +6,7 @@ import { generationRoutes } from '../api/generation.ts';
 import { inferenceRoutes } from '../api/inference.ts';
 import { keyRoutes } from '../api/keys.ts';
 import { modelRoutes } from '../api/models.ts';
+import { paymentRoutes } from '../api/payments.ts';
 import { probeRoutes } from '../api/probes.ts';
 import { providerRoutes } from '../api/providers.ts';
 import type { AnyRoute } from '../api/route.ts';
@@ -43,6 +44,7 @@ export function endpoints(core: GatewayCore, isStopping: () => boolean): readonl
     }),
     ...modelRoutes({ catalogue: () => liveCatalog.catalogue, health, clock }),
     ...providerRoutes(() => liveCatalog.config),
+    ...(core.payments === null ? [] : paymentRoutes(core.payments, core.log)),
     ...probeRoutes(() => ready.state()),
     ...documentationRoutes(() => routes, apiVersion),
   ];

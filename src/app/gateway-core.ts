@@ -18,6 +18,7 @@ import { bothObservers, type GatewayObserver } from '../metrics/observers.ts';
 import { Registry } from '../metrics/registry.ts';
 import { RequestMetrics } from '../metrics/request-metrics.ts';
 import { AlarmWatch } from '../operations/alarms.ts';
+import { openPayments, type Payments } from '../operations/payment-operations.ts';
 import { LiveWindow } from '../pages/console/live-window.ts';
 import type { DashboardContext } from '../pages/context.ts';
 import type { Pages } from '../pages/pages.ts';
@@ -90,6 +91,8 @@ export interface GatewayCore extends GatewayParts {
   readonly keyService: KeyService;
   readonly certificate: CertificateWatch;
   readonly alarms: AlarmWatch;
+  /** Null: no provider of payments by card is configured. */
+  readonly payments: Payments | null;
   readonly tokens: TokenizerPool;
   readonly parser: JsonParser;
   readonly health: Health;
@@ -158,6 +161,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     keyService: openKeyService(parts, accounting),
     certificate,
     alarms: await AlarmWatch.open(database),
+    payments: openPayments(config, { database, clock }),
     tokens,
     parser,
     health: new Health(clock, config.routing),

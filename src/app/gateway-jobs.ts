@@ -17,6 +17,7 @@ export function startJobs(core: GatewayCore, opened: AsyncDisposableStack): void
     [
       ...accountingJobs(core),
       ...databaseJobs(core),
+      ...paymentJobs(core),
       { name: 'read-certificate', everyMs: 600_000, run: () => core.certificate.look() },
       { name: 'read-alarms', everyMs: 5_000, run: () => alarms.refresh() },
       { name: 'read-upkeep', everyMs: 15_000, run: () => alarms.refreshUpkeep() },
@@ -43,6 +44,11 @@ function accountingJobs({ accounting, watch }: GatewayCore): readonly Job[] {
     { name: 'refresh-doubtful-keys', everyMs: 1_000, run: () => keys.refreshStale() },
     { name: 'forget-idle', everyMs: 1_000, run: async () => accounting.evictIdle() },
   ];
+}
+
+function paymentJobs({ payments }: GatewayCore): readonly Job[] {
+  if (payments === null) return [];
+  return [{ name: 'settle-payments', everyMs: 60_000, run: () => payments.settleDue() }];
 }
 
 function databaseJobs({ accounting, database, clock, log, pages, identity }: GatewayCore): readonly Job[] {

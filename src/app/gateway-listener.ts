@@ -88,6 +88,7 @@ function dashboardContext(core: GatewayCore): DashboardContext {
   return {
     ...core.pages.context,
     publicOrigin: config.auth.publicUrl,
+    payments: core.payments,
     readKey: (hash) => readKey(reads, hash),
     accounts,
     balanceOf: async (accountId) => (await accounts.current(accountId))?.balance ?? 0n,

@@ -114,6 +114,7 @@ const restartParts = [
   'keys',
   'settlement',
   'edge',
+  'payments',
   'routing',
   'tracing',
 ] as const;

@@ -9,6 +9,7 @@ import { type MetricData, type Registry, readRegistry, renderPage } from '../met
 import { LedgerVerification } from '../operations/ledger-verification.ts';
 import { openIdentity } from '../operations/open-identity.ts';
 import { createOperatorService } from '../operations/operator-service.ts';
+import { openPaymentProvider } from '../operations/payment-operations.ts';
 import { consoleRows } from '../pages/console/rows.ts';
 import type { RunningConfiguration } from '../pages/context.ts';
 import type { PageServer } from '../pages/page-server.ts';
@@ -180,6 +181,7 @@ function openConsole(
         keyPrefix: config.keys.prefix,
         maxKeysPerAccount: config.keys.maxPerAccount,
         supportCreditLimit: config.auth.supportCreditLimitKrw,
+        payments: openPaymentProvider(config, clock),
         identity,
         catalogue: {
           get config() {

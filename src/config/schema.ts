@@ -10,6 +10,7 @@ import {
   number,
   object,
   optional,
+  secret,
   secretOrNothing,
   shaped,
   text,
@@ -105,6 +106,23 @@ const vat = object('Value added tax in the statements of a month (`naru usage ex
   percent: withDefault(decimal('The rate, in percent.'), '10'),
   included: withDefault(flag('Whether prices contain it; false: it is added.'), 'true'),
 });
+
+const payments = object(
+  'Payments by card, which grant credit at once. Without this member there are none. Needs `auth.public_url`.',
+  {
+    provider: choice('`toss`: Toss Payments.', ['toss']),
+    secret_key: secret('The secret key that the provider issued.'),
+    amounts: list(
+      'The amounts in won from which account owners choose.',
+      integer('An amount in whole won.', 100, 100_000_000),
+      1,
+    ),
+    base_url: withDefault(
+      checked("The provider's API; https, except for a loopback address.", encryptedUrl, withoutSlash),
+      'https://api.tosspayments.com',
+    ),
+  },
+);
 
 const keys = object('The API keys that Naru issues.', {
   prefix: withDefault(
@@ -301,6 +319,7 @@ export const rootSchema = object('The configuration of Naru.', {
   auth: auth.prefault({}),
   liability: liability.prefault({}),
   vat: vat.prefault({}),
+  payments: optional(payments),
   keys: keys.prefault({}),
   log: log.prefault({}),
   limits: limits.prefault({}),

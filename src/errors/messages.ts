@@ -334,6 +334,7 @@ export const messages = {
   noSuchAnnouncement: () =>
     message('진행 중이거나 예정된 해당 공지가 없습니다.', 'No such announcement, or it has ended.'),
   noSuchTopup: () => message('해당 충전 요청이 없습니다.', 'No such top-up request.'),
+  noSuchPayment: () => message('해당 결제가 없습니다.', 'No such payment.'),
   noSuchQuarantined: () =>
     message('결정을 기다리는 해당 정산이 없습니다.', 'No such settlement waits for a decision.'),
   noSuchGeneration: () => message('해당 생성 기록이 없습니다.', 'No such generation.'),

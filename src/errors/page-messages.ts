@@ -159,6 +159,26 @@ export const pageMessages = {
     ko: '이미 처리된 충전 요청입니다.',
     en: 'This top-up request was already decided.',
   },
+  amountNotOffered: {
+    ko: '카드로 결제할 수 없는 금액입니다. 화면에 표시된 금액 중에서 선택해 주세요.',
+    en: 'This amount cannot be paid by card; choose one of those that are shown.',
+  },
+  tooManyPayments: (max: number) => ({
+    ko: `결제를 마치지 않은 주문이 이미 ${max}건 있습니다. 한 시간 후 다시 시도해 주세요.`,
+    en: `The account already has ${max} unpaid orders; retry in an hour.`,
+  }),
+  paymentDiffers: {
+    ko: '결제 내용이 주문과 달라 처리하지 않았습니다. 금액을 다시 선택해 결제해 주세요.',
+    en: 'The payment differs from the order, so no credit was granted; choose an amount and pay again.',
+  },
+  paymentRefused: (code: string) => ({
+    ko: `결제사가 요청을 거절했습니다(${code}).`,
+    en: `The payment provider refused (${code}).`,
+  }),
+  paymentAway: {
+    ko: '결제사가 응답하지 않아 결과를 확인하고 있습니다. 결제가 끝났다면 몇 분 안에 반영됩니다.',
+    en: 'The payment provider does not respond. If the payment was made, it takes effect within minutes.',
+  },
   refundTooLarge: (leftKrw: string) => ({
     ko: `이 요청의 비용 중 아직 환불할 수 있는 금액은 ${leftKrw}원입니다.`,
     en: `At most ${leftKrw} won of the cost of this request can still be refunded.`,

@@ -73,15 +73,22 @@ export function adjustCredit(
   adjustment: Adjustment,
   atMs: number,
 ): Promise<CorrectionOutcome> {
-  return database.transaction(async (sql) => {
-    const { accountId, amount } = adjustment;
-    if ((await lockBalance(sql, accountId)) === null) return { kind: 'not_found' };
-    const correction = { ...adjustment, kind: 'adjustment' as const, refundOf: null };
-    const earlier = await earlierOutcome(sql, correction);
-    if (earlier !== null) return earlier;
-    const entryId = amount > 0n ? await credit(sql, correction, atMs) : await debit(sql, correction, atMs);
-    return { kind: 'done', entryId, amount };
-  });
+  return database.transaction((sql) => adjustWithin(sql, adjustment, atMs));
+}
+
+/** The same within a transaction of the caller. */
+export async function adjustWithin(
+  sql: Sql,
+  adjustment: Adjustment,
+  atMs: number,
+): Promise<CorrectionOutcome> {
+  const { accountId, amount } = adjustment;
+  if ((await lockBalance(sql, accountId)) === null) return { kind: 'not_found' };
+  const correction = { ...adjustment, kind: 'adjustment' as const, refundOf: null };
+  const earlier = await earlierOutcome(sql, correction);
+  if (earlier !== null) return earlier;
+  const entryId = amount > 0n ? await credit(sql, correction, atMs) : await debit(sql, correction, atMs);
+  return { kind: 'done', entryId, amount };
 }
 
 interface Correction {

@@ -271,6 +271,22 @@ const checks: readonly {
           WHERE (r.id, r.kind, r.amount, r.memo) IS DISTINCT FROM (e.id, e.kind, e.amount, e.memo)`,
   },
   {
+    check: 'an entry for each paid payment, and one for what was canceled of it',
+    isOfAll: true,
+    sql: `WITH entry AS MATERIALIZED (
+            SELECT account_id, memo, max(id) FILTER (WHERE kind = 1) AS id, sum(amount) FILTER (WHERE kind = 1) AS amount,
+                   max(idempotency_key) FILTER (WHERE kind = 1) AS key, coalesce(-sum(amount) FILTER (WHERE kind <> 1), 0) AS canceled
+            FROM ledger WHERE idempotency_key LIKE 'payment:%' OR idempotency_key LIKE 'payment-cancel:%' GROUP BY account_id, memo),
+          payment AS (
+            SELECT account_id, order_id AS memo, entry_id AS id, amount, 'payment:' || payment_key AS key, canceled
+            FROM payment_order WHERE entry_id IS NOT NULL)
+          SELECT memo || ' of account ' || account_id AS subject,
+                 coalesce(nullif(concat_ws(' / ', p.id, p.amount, p.key, p.canceled), ''), 'no entry') AS expected,
+                 coalesce(nullif(concat_ws(' / ', e.id, e.amount, e.key, e.canceled), ''), 'no entry') AS found
+          FROM payment p FULL JOIN entry e USING (account_id, memo)
+          WHERE (p.id, p.amount, p.key, p.canceled) IS DISTINCT FROM (e.id, e.amount, e.key, e.canceled)`,
+  },
+  {
     check: 'no row of an account is there twice',
     sql: onceEach([
       ['account', 'id'],
@@ -293,6 +309,9 @@ const checks: readonly {
       ['catalogue_edition', 'id'],
       ['key_directory', 'hash'],
       ['key_directory', 'key_id'],
+      ['payment_order', 'id'],
+      ['payment_order', 'order_id'],
+      ['payment_order', 'payment_key'],
       ['price_version', 'id'],
       ['pruned_month', 'month'],
       ['quarantined_settlement', 'generation_id'],

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Krw } from '../money/krw.ts';
 import type { AuditContext } from './audited.ts';
+import type { PaymentProvider } from './payment-provider.ts';
 
 /** What operators' use cases need. */
 export interface OperationsContext extends AuditContext {
@@ -10,6 +11,8 @@ export interface OperationsContext extends AuditContext {
   readonly supportCreditLimit: Krw;
   /** What is compared and published; a server reads its file each time. */
   readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
+  /** The provider of payments by card; null or absent: none. */
+  readonly payments?: PaymentProvider | null;
   /** The source of datasets; absent: none. */
   readonly datasets?: Config['datasets'];
 }

@@ -10,6 +10,7 @@ import { drainOperations } from './drain-operations.ts';
 import { keyOperations } from './key-operations.ts';
 import { openIdentity } from './open-identity.ts';
 import type { OperationsContext } from './operations-context.ts';
+import { paymentOperations } from './payment-operations.ts';
 import { recordOperations } from './record-operations.ts';
 import { settlementOperations } from './settlement-operations.ts';
 import { topupOperations } from './topup-operations.ts';
@@ -17,7 +18,7 @@ import { usageOperations } from './usage-operations.ts';
 
 /** What the service is created with; the database comes beside it. */
 interface OperatorServiceOptions
-  extends Pick<OperationsContext, 'clock' | 'keyPrefix' | 'catalogue' | 'datasets'>,
+  extends Pick<OperationsContext, 'clock' | 'keyPrefix' | 'catalogue' | 'payments' | 'datasets'>,
     Partial<Pick<OperationsContext, 'actor' | 'maxKeysPerAccount' | 'supportCreditLimit'>> {
   /** Absent: one without an OpenID provider. */
   readonly identity?: Identity;
@@ -75,6 +76,7 @@ function operationsOf(context: OperationsContext) {
     ...announcementOperations(context),
     ...creditOperations(context),
     ...topupOperations(context),
+    ...paymentOperations(context),
     ...keyOperations(context),
     ...settlementOperations(context),
     ...recordOperations(context),

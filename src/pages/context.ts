@@ -16,6 +16,7 @@ import type { Log } from '../log/log.ts';
 import type { Krw } from '../money/krw.ts';
 import type { LedgerVerification } from '../operations/ledger-verification.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
+import type { Payments } from '../operations/payment-operations.ts';
 import type { SlotStatus, Slots } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
@@ -40,6 +41,8 @@ export interface PageContext {
 export interface DashboardContext extends PageContext {
   /** The origin that the configuration states; null: the one that the browser uses. */
   readonly publicOrigin: string | null;
+  /** Null: no provider of payments by card is configured. */
+  readonly payments: Payments | null;
   readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;
   readonly accounts: AccountCache;
   /** The balance of an account in micro-won; zero when there is no account. */

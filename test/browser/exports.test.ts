@@ -91,6 +91,7 @@ const expected: Readonly<Record<string, Expected | null>> = {
   'console-keys': { more: 1, sums: { spend_krw: usage, limit_krw: () => many.sums.limits } },
   'top-ups': { sums: { amount_krw: topUps } },
   'console-top-ups': { sums: { amount_krw: topUps } },
+  'console-payments': {},
   lots: { more: 1, sums: { remaining_krw: balance } },
   accounts: { more: 1, sums: { balance_krw: balance, spend_krw: usage } },
   'liability-lots': {},
@@ -241,7 +242,7 @@ const tablesOf: Readonly<Record<Area, readonly string[]>> = {
   dashboard: ['requests', 'apps', 'transactions', 'inference-keys', 'top-ups', 'lots', 'sessions'],
   console: [
     ...['account-requests', 'all-requests', 'account-apps', 'account-ledger', 'account-keys', 'console-keys'],
-    ...['console-top-ups', 'accounts', 'liability-lots', 'announcements', 'quarantine'],
+    ...['console-top-ups', 'console-payments', 'accounts', 'liability-lots', 'announcements', 'quarantine'],
     ...['price-history', 'exchange-history'],
   ],
 };

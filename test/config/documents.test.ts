@@ -23,6 +23,7 @@ const proc = {
     AWS_SESSION_TOKEN: 'aws-g',
     KUBE_TOKEN: 'sesame',
     OIDC_CLIENT_SECRET: 'oidc-h',
+    TOSS_SECRET_KEY: 'test_sk_x',
     NARU_BACKUP_KEY: backupKey,
   },
   files: {

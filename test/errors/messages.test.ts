@@ -70,6 +70,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   noSuchApp: [],
   noSuchTopup: [],
   noSuchAnnouncement: [],
+  noSuchPayment: [],
   noSuchQuarantined: [],
   noSuchGeneration: [],
   modelNotFound: ['m'.repeat(10_000)],

@@ -63,6 +63,10 @@ export async function makeManyRows(gateway: TestGateway, count: number, model: s
      WHERE account_id = $1 AND kind = 1 ORDER BY id DESC LIMIT $2`,
   );
   await fill(
+    `INSERT INTO payment_order (account_id, order_id, amount, state, failure, created_at, looked_at)
+     SELECT $1, 'pay_' || n, n * 1000000, 'failed', 'EXPIRED', now(), now() FROM generate_series(1, $2) n`,
+  );
+  await fill(
     `INSERT INTO account (name, created_at) SELECT 'account ' || n || $1::text, now() FROM generate_series(1, $2) n`,
   );
   await database.query(

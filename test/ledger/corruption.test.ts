@@ -3,9 +3,12 @@ import { test } from 'node:test';
 import { insertPublication } from '../../src/catalogue/publications-sql.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
+import { insertPaymentOrder } from '../../src/ledger/payment-orders-sql.ts';
 import { resolveQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { requestTopup } from '../../src/ledger/topup-requests.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
+import { paymentOperations } from '../../src/operations/payment-operations.ts';
+import type { Payment } from '../../src/operations/payment-provider.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { unlessDistributed } from '../harness/citus.ts';
@@ -42,6 +45,14 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   pruned_month: {},
   pruned_usage: {},
   quarantine_head: {},
+  payment_order: {
+    id: 'orders the list',
+    state: 'what the provider stated; the entries of the payment have the money',
+    created_at: 'for display',
+    looked_at: 'when the provider was asked last',
+    paid_at: 'for display',
+    failure: 'what the provider stated',
+  },
   topup_request: {
     depositor: 'what the owner wrote',
     note: 'what the owner wrote',
@@ -142,8 +153,30 @@ async function fullLedger(t: Parameters<typeof openLedger>[0]): Promise<LedgerWo
     const id = 'request' in requested ? requested.request.id : 0;
     await operator.confirmTopup({ id, bankReference });
   }
+  await payByCard(ledger);
   assert.deepEqual(await ledger.differences(), []);
   return ledger;
+}
+
+/** A payment of which a part was canceled, as its provider states it. */
+async function payByCard({ database, clock, operator: { actor }, accountId }: LedgerWorld): Promise<void> {
+  const order = { accountId, orderId: 'pay_1', amountMicro: 9n, createdAtMs: clock.now() };
+  await insertPaymentOrder(database, order);
+  const payment: Payment = {
+    id: 'key',
+    orderId: order.orderId,
+    amount: krwOfMicro(9n),
+    currency: 'KRW',
+    state: 'paid',
+    failure: null,
+    cancellations: [{ id: 'c1', amount: krwOfMicro(4n) }],
+  };
+  const states = async (): Promise<Payment> => payment;
+  const create = async () => ({ id: payment.id, checkoutUrl: '' });
+  const provider = { create, confirm: states, find: states, cancel: states };
+  const payments = { ...provider, amounts: [], orderOfWebhook: () => null };
+  const settled = await paymentOperations({ database, clock, actor, payments }).settlePayment(order.orderId);
+  assert.equal(settled.kind, 'done');
 }
 
 interface Column {

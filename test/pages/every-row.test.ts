@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { insertPaymentOrder } from '../../src/ledger/payment-orders-sql.ts';
 import { consoleRows } from '../../src/pages/console/rows.ts';
 import type { ConsoleContext, DashboardContext } from '../../src/pages/context.ts';
 import { dashboardRows } from '../../src/pages/dashboard/rows.ts';
@@ -15,6 +16,7 @@ import { roles } from '../../src/pages/page-session.ts';
 import { pageErrorShape } from '../../src/pages/shapes.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, type PageResponse, TestSessions } from '../harness/pages.ts';
+import { paymentConfig } from '../harness/toss.ts';
 
 const sessions = new TestSessions();
 const rows = [...dashboardRows({} as DashboardContext), ...consoleRows({} as ConsoleContext)];
@@ -39,6 +41,9 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/operator-tokens': { name: 'x', role: 'viewer', expires_at: '2026-01-01T00:00:00Z' },
   'PATCH /console/api/operators/{id}': { role: 'viewer' },
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
+  'POST /dashboard/api/payments': { amount_micro: '10000000000' },
+  'POST /dashboard/api/payments/{order}/complete': { payment_key: 'x', amount: '10000' },
+  'POST /console/api/payments/{order}/cancel': { reason: 'x' },
   'POST /console/api/quarantine/{id}/retry': { reason: 'x' },
   'POST /console/api/quarantine/{id}/write-off': { reason: 'x' },
   'POST /console/api/candidates/test': { model: 'x', candidate: 'x' },
@@ -71,7 +76,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 
 before(async () => {
-  gateway = await startTestGateway({ sessions });
+  gateway = await startTestGateway({ sessions, config: paymentConfig('http://127.0.0.1:9') });
   account = await gateway.account();
 });
 after(() => gateway?.close());
@@ -240,6 +245,11 @@ const foreign: Readonly<Record<string, (owner: PageBrowser, other: TestAccount) 
     );
     return String(row?.id);
   },
+  '/dashboard/api/payments/{order}/complete': (_owner, { accountId }) =>
+    gateway.database.transaction(async (sql) => {
+      const order = { accountId, orderId: 'pay_of_another', amountMicro: 10_000_000_000n, createdAtMs: 0 };
+      return (await insertPaymentOrder(sql, order)).orderId;
+    }),
   '/dashboard/api/topups/{id}/withdraw': async (owner) =>
     (await owner.send('POST', '/topups', { body: { amount_micro: '1000000000' } })).json.id,
 };

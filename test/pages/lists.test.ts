@@ -11,6 +11,7 @@ import type { AnyPageRoute } from '../../src/pages/page-route.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type ManyRows, makeManyRows } from '../harness/many-rows.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { paymentConfig } from '../harness/toss.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
@@ -26,7 +27,7 @@ before(async () => {
   gateway = await startTestGateway({
     sessions,
     models: [{ id: 'test/model', upstreams: [upstream.url] }],
-    config: { limits: { requests_per_second: 100_000 } },
+    config: { limits: { requests_per_second: 100_000 }, ...paymentConfig('http://127.0.0.1:9') },
   });
   many = await makeManyRows(gateway, 1_000, 'test/model');
 });
@@ -75,10 +76,12 @@ const keys: Expected = { more: 1, sums: { usage_total_micro: usage, limit_micro:
 const expected: Readonly<Record<string, Expected>> = {
   '/dashboard/api/keys': keys,
   '/dashboard/api/topups': { sums: { amount_micro: topUps } },
+  '/dashboard/api/payments': {},
   '/dashboard/api/ledger': ledger,
   '/dashboard/api/generations': { sums: { cost_micro: usage } },
   '/console/api/keys': keys,
   '/console/api/topups': { sums: { amount_micro: topUps } },
+  '/console/api/payments': {},
   '/console/api/accounts': { more: 1, sums: { balance_micro: balance } },
   '/console/api/accounts/{account}/ledger': ledger,
   '/console/api/accounts/{account}/generations': { sums: { cost_micro: usage } },

@@ -37,6 +37,7 @@ const notDistributed: Readonly<Record<string, string>> = {
   one_time_link: 'sign-in: found by its hash',
   owner: 'sign-in: found by the address',
   page_session: 'sign-in: found by its hash',
+  payment_order: 'found by its order id; a payment pays one order of all accounts',
   quarantined_settlement: 'numbered without gaps over all accounts; found by its generation',
   topup_request: 'a bank reference pays one request of all accounts',
 };

@@ -66,6 +66,8 @@ function checkAuth(file: FileMapping): void {
   const auth = file.mapping('auth');
   if (auth.states('oidc') && !auth.states('public_url'))
     auth.addAt('oidc', 'needs auth.public_url: the provider sends browsers back there');
+  if (file.states('payments') && !auth.states('public_url'))
+    file.addAt('payments', 'needs auth.public_url: the provider sends browsers back there');
 }
 
 function checkBackup(file: FileMapping): void {

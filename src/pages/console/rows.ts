@@ -1,6 +1,7 @@
 import { consoleAnnouncementPages } from '../announcement-rows.ts';
 import type { ConsoleContext } from '../context.ts';
 import { openapiPage } from '../openapi.ts';
+import { consolePaymentPages } from '../payment-rows.ts';
 import { operatorSessionPage, sessionPages } from '../session-rows.ts';
 import { consoleSignInPage } from '../sign-in-rows.ts';
 import { usagePages } from '../usage-rows.ts';
@@ -43,6 +44,7 @@ export function consoleRows(parts: ConsoleContext) {
     ...liabilityPages(parts),
     ...usagePages('console', parts),
     ...consoleTopupPages(parts),
+    ...consolePaymentPages(parts),
     ...nodePages(parts),
     ...nowPages(parts),
     ...openWorkPages(parts),

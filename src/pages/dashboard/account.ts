@@ -24,6 +24,7 @@ const accountShape = z.strictObject({
   floor_micro: micro.describe(
     'The lowest balance that requests at the same time may cause; negative or zero',
   ),
+  payment_amounts_micro: z.array(micro).describe('The amounts that can be paid by card; empty: none'),
   as_of: instant,
 });
 
@@ -31,7 +32,7 @@ const accountShape = z.strictObject({
  * `GET /dashboard/api/account`: the money of the account, as `GET /credits` states it at the same
  * instant.
  */
-export function accountPages({ reads, accounts, clock, debtFloor }: DashboardContext) {
+export function accountPages({ reads, accounts, clock, debtFloor, payments }: DashboardContext) {
   return [
     pageRoute({
       method: 'GET',
@@ -57,6 +58,7 @@ export function accountPages({ reads, accounts, clock, debtFloor }: DashboardCon
           total_usage_micro: String(account.totalUsage),
           ...(await usagePartsOf(reads, accountId, account.totalUsage)),
           floor_micro: String(-debtFloor()),
+          payment_amounts_micro: (payments?.amounts ?? []).map(String),
           as_of: isoOf(clock.now()),
         };
       },

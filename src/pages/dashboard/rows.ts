@@ -1,6 +1,7 @@
 import { dashboardAnnouncementPages } from '../announcement-rows.ts';
 import type { DashboardContext } from '../context.ts';
 import { externalSignInPages } from '../external-sign-in-rows.ts';
+import { dashboardPaymentPages } from '../payment-rows.ts';
 import { ownerSessionPage, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages } from '../sign-in-rows.ts';
 import { dashboardTopupPages } from '../topup-rows.ts';
@@ -40,5 +41,6 @@ export function dashboardRows(parts: DashboardContext) {
     ...appPages(parts),
     ...rankingPages(parts),
     ...dashboardTopupPages(parts),
+    ...(parts.payments === null ? [] : dashboardPaymentPages(parts)),
   ] as const;
 }

@@ -217,6 +217,31 @@ CREATE INDEX topup_request_pending ON topup_request (requested_at, id) WHERE sta
 -- One transfer pays one request.
 CREATE UNIQUE INDEX topup_request_bank_reference ON topup_request (bank_reference) WHERE bank_reference IS NOT NULL;
 
+-- An account owner pays by card: what was ordered, and what the provider said last. The ledger has the money.
+CREATE TABLE payment_order (
+  account_id  bigint NOT NULL,
+  id          bigint GENERATED ALWAYS AS IDENTITY,
+  order_id    text NOT NULL,
+  amount      bigint NOT NULL,
+  canceled    bigint NOT NULL DEFAULT 0,
+  state       text NOT NULL DEFAULT 'open',
+  payment_key text,
+  created_at  timestamptz NOT NULL,
+  looked_at   timestamptz NOT NULL,
+  paid_at     timestamptz,
+  entry_id    bigint,
+  failure     text,
+  PRIMARY KEY (account_id, id),
+  CONSTRAINT payment_amount_is_positive CHECK (amount > 0),
+  CONSTRAINT payment_canceled_is_bounded CHECK (canceled BETWEEN 0 AND amount),
+  CONSTRAINT payment_state_is_known CHECK (state IN ('open', 'paid', 'canceled', 'failed')),
+  CONSTRAINT payment_entry_follows_state CHECK (CASE state WHEN 'paid' THEN entry_id IS NOT NULL WHEN 'canceled' THEN true ELSE entry_id IS NULL END)
+);
+CREATE UNIQUE INDEX payment_order_id ON payment_order (id);
+CREATE UNIQUE INDEX payment_order_order_id ON payment_order (order_id);
+CREATE UNIQUE INDEX payment_order_payment_key ON payment_order (payment_key) WHERE payment_key IS NOT NULL;
+CREATE INDEX payment_order_due ON payment_order (looked_at) WHERE state IN ('open', 'paid');
+
 -- The price a generation was billed with can always be read again. Rates are pico-won per unit.
 CREATE TABLE price_version (
   id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

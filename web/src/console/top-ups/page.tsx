@@ -9,6 +9,7 @@ import { EmptyState } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { type Decision, useDecidedColumns } from './columns.tsx';
 import { ConfirmTopUp, RejectTopUp } from './decisions.tsx';
+import { Payments } from './payments.tsx';
 
 const states = ['pending', 'confirmed', 'rejected', 'withdrawn', 'all'] as const;
 const schema: SearchSchema<{ state: (typeof states)[number]; account: string }> = {
@@ -58,6 +59,7 @@ export function Page() {
           </EmptyState>
         }
       />
+      <Payments account={account} />
       {decision?.kind === 'confirm' ? <ConfirmTopUp row={decision.row} onClose={close} /> : null}
       {decision?.kind === 'reject' ? <RejectTopUp row={decision.row} onClose={close} /> : null}
     </Frame>

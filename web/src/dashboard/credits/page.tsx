@@ -13,6 +13,7 @@ import { RangePicker } from '../../ui/range-picker.tsx';
 import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { AccountState } from '../overview/account-state.tsx';
 import { AlertForm } from './alert-form.tsx';
+import { Payments } from './payments.tsx';
 import { TopUpForm } from './top-up-form.tsx';
 import { TopUps } from './top-ups.tsx';
 
@@ -76,6 +77,11 @@ export function Page() {
       <Section title={t('history')} actions={<RangePicker value={range} onChange={setRange} />}>
         <BalanceChart />
       </Section>
+      {(account.data?.payment_amounts_micro.length ?? 0) === 0 ? null : (
+        <Section title={t('pay')} note={t('payNote')}>
+          <Payments amounts={account.data?.payment_amounts_micro ?? []} />
+        </Section>
+      )}
       <Section title={t('ask')} note={t('askNote')}>
         <TopUpForm />
       </Section>
