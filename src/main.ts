@@ -8,7 +8,9 @@ import type { ProcessContext } from './app/process-context.ts';
 import type { Channel } from './app/workers/ipc.ts';
 import type { CliContext } from './cli/context.ts';
 import { runCli } from './cli/program.ts';
+import { proxiesOf } from './config/proxies.ts';
 import { OutputClosed } from './errors/output-closed.ts';
+import { sendThrough } from './http/client/proxy.ts';
 import { systemClock } from './time/clock.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
@@ -113,6 +115,13 @@ async function runWorker(): Promise<number> {
   return work(channel, (leave) => void process.on('SIGTERM', leave), proc);
 }
 
+async function run(): Promise<number> {
+  // Those of upstreams are in the configuration.
+  const proxies = proxiesOf(process.env);
+  if (proxies !== null) await sendThrough(proxies);
+  return cluster.isWorker ? runWorker() : runCli(cli, process.argv.slice(2));
+}
+
 // Each command loads only what it needs: listing accounts does not load the gateway.
 const cli: CliContext = {
   ...proc,
@@ -127,7 +136,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 process.stderr.on('error', () => {});
-(cluster.isWorker ? runWorker() : runCli(cli, process.argv.slice(2))).then(
+run().then(
   (code) => process.exit(code),
   async (error: unknown) => {
     const { formatError: explain } = await import('./admin/format-error.ts');

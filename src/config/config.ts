@@ -3,9 +3,11 @@ import type { z } from 'zod';
 import { freezeDeep } from './freeze.ts';
 import { type Outside, relativeToConfig } from './interpolate.ts';
 import type { AppliedMetadata } from './model-metadata/apply-metadata.ts';
+import { proxiesOf } from './proxies.ts';
 import type { rootSchema } from './schema.ts';
 import { modelOf } from './schema-models.ts';
 import { slotOf } from './schema-slots.ts';
+import { Secret } from './secret.ts';
 
 /**
  * The configuration of a valid file: the output of its schema, with what a section takes from
@@ -24,6 +26,7 @@ export function buildConfig(
       ...provider,
       connectTimeoutMs: provider.connectTimeoutMs ?? limits.connectTimeoutMs,
       firstByteTimeoutMs: provider.firstByteTimeoutMs ?? limits.firstByteTimeoutMs,
+      proxy: proxyFor(provider, outside.env),
     })),
     slots: file.slots.map((slot) => slotOf(slot, outside)),
     models: file.models.map((model) => modelOf(model, exchange, factsPriceDay(model.id, metadata))),
@@ -37,6 +40,17 @@ export function buildConfig(
         ? null
         : { asOf: metadata.asOf, source: metadata.source },
   });
+}
+
+/** The proxy of a provider, its own or that of the environment, and the hosts that it is not for. */
+function proxyFor(
+  { baseUrl, proxy }: { readonly baseUrl: string; readonly proxy: Secret | null },
+  env: Outside['env'],
+): { readonly url: Secret; readonly noProxy: string } | null {
+  if (proxy !== null) return { url: proxy, noProxy: '' };
+  const proxies = proxiesOf(env);
+  const url = baseUrl.startsWith('https:') ? proxies?.HTTPS_PROXY : proxies?.HTTP_PROXY;
+  return proxies === null || url === undefined ? null : { url: new Secret(url), noProxy: proxies.NO_PROXY };
 }
 
 /**

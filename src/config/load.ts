@@ -4,6 +4,7 @@ import type { Fault } from './fault.ts';
 import { type Outside, relativeToConfig } from './interpolate.ts';
 import { type AppliedMetadata, applyMetadata } from './model-metadata/apply-metadata.ts';
 import type { ModelMetadataSource } from './model-metadata/metadata.ts';
+import { proxyFaults } from './proxies.ts';
 import { readYaml, type Tree } from './read-yaml.ts';
 import { rootSchema } from './schema.ts';
 import { addSchemaFaults } from './schema-faults.ts';
@@ -33,6 +34,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     const parsed = rootSchema.safeParse(tree);
     if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, sourceMap);
     checkFile(tree, sourceMap, { metadata, applied });
+    for (const fault of proxyFaults(source.env)) sourceMap.add([], fault);
     if (parsed.success && sourceMap.faults().length === 0) {
       return { ok: true, config: buildConfig(parsed.data, source, applied), metadata: applied };
     }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { checked, choice, integer, object, optional, secret, shaped, text } from './fields.ts';
-import { apiRoot, pageUrl, withoutSlash } from './validators.ts';
+import { proxyFault } from './proxies.ts';
+import { apiRoot, certificates, pageUrl, withoutSlash } from './validators.ts';
 import { providerVariants } from './variants.ts';
 
 const dayMs = 86_400_000;
@@ -67,6 +68,18 @@ export const provider = object('An upstream.', {
   headers: secretHeaders('Additional headers of every request. Their values are treated as secrets.'),
   connect_timeout_ms: optional(integer('Instead of `limits.connect_timeout_ms`.', 1, dayMs)),
   first_byte_timeout_ms: optional(integer('Instead of `limits.first_byte_timeout_ms`.', 1, dayMs)),
+  ca: optional(
+    checked(
+      'The certificates (PEM) to trust instead of the usual ones, such as `file:/etc/ssl/company-ca.pem`.',
+      certificates,
+    ),
+  ),
+  proxy: optional(
+    secret(
+      'The proxy of its calls, http:// or https://, with a user and a password where it wants them; by default that of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).',
+      proxyFault,
+    ),
+  ),
   max_connections: optional(integer('Maximum connections; unlimited by default.', 1, 100_000)),
   privacy_policy_url: optional(checked('Shown by `GET /providers`.', pageUrl)),
   terms_of_service_url: optional(checked('Shown by `GET /providers`.', pageUrl)),

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { isIP, isIPv6 } from 'node:net';
 
 /*
@@ -77,6 +78,21 @@ export function pageUrl(value: string): string | null {
   return /^https?:\/\//.test(value) && URL.canParse(value)
     ? null
     : 'must be a URL that begins with http:// or https://';
+}
+
+/** Certificates as PEM. */
+export function certificates(value: string): string | null {
+  const found = value.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const isRead = (pem: string): boolean => {
+    try {
+      return new X509Certificate(pem).fingerprint256 !== '';
+    } catch {
+      return false;
+    }
+  };
+  return found.length > 0 && found.every(isRead)
+    ? null
+    : 'must be certificates in PEM; file:PATH reads them from a file';
 }
 
 /** The path of a request, such as `/health`. */

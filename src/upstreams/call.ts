@@ -6,8 +6,10 @@ import { decoded } from './decode.ts';
 /** One request to an upstream. */
 export interface UpstreamRequest {
   readonly dispatcher: Dispatcher;
-  /** A dispatcher with a new connection for one request. */
+  /** A dispatcher that opens a new connection for a request that closes it. */
   readonly fresh: () => Dispatcher;
+  /** POST by default. */
+  readonly method?: 'GET' | 'POST';
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -92,12 +94,13 @@ class Call implements ConnectionUser, Source {
     cancellation.onCancel = giveUp;
   }
 
-  send(dispatcher: Dispatcher): void {
+  /** Closes the connection after the response if the request says so, or `isLast`. */
+  send(dispatcher: Dispatcher, isLast = false): void {
     const request = this.#request;
     if (request === null) return;
-    const { origin, path, headers, body, closes } = request;
-    const options = { origin, path, headers, body, reset: closes };
-    dispatcher.dispatch({ ...options, method: 'POST', headersTimeout: 0, bodyTimeout: 0 }, this);
+    const { method = 'POST', origin, path, headers, body, closes } = request;
+    const options = { method, origin, path, headers, body, reset: closes || isLast };
+    dispatcher.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -145,7 +148,7 @@ class Call implements ConnectionUser, Source {
     if (request !== null && this.#cancellation.cancelReason === null && this.#sending?.isStale() === true) {
       this.#head?.observer.onResend();
       // A new connection is not stale: the request is sent twice at most.
-      this.send(request.fresh());
+      this.send(request.fresh(), true);
       return;
     }
     this.#finish();

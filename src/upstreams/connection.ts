@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher, errors } from 'undici';
+import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
 
-type Connector = buildConnector.connector;
+/** Opens a connection. */
+export type Connector = buildConnector.connector;
 
 /** The connection that a request is sent on. */
 export interface Connection {
@@ -25,15 +26,13 @@ export interface ConnectionUser extends Dispatcher.DispatchHandler {
 }
 
 /**
- * Creates the clients of a pool, each with one connection at a time that is passed to
- * `ConnectionUser`s. `onExtra` is called when an upstream sent bytes between two responses.
+ * Creates the clients of a pool, each with one connection at a time, made with `options.connect`,
+ * that is passed to `ConnectionUser`s. `onExtra` is called when an upstream sent bytes between two
+ * responses.
  */
-export function clientFactory(
-  connectTimeoutMs: number,
-  onExtra: () => void,
-): (origin: URL | string, options: object) => Client {
-  const connector = buildConnector({ timeout: connectTimeoutMs });
+export function clientFactory(onExtra: () => void): (origin: URL | string, options: object) => Client {
   return (origin, options) => {
+    const { connect: connector } = options as { readonly connect: Connector };
     const connection = new ClientConnection();
     const connect: Connector = (target, done) =>
       connector(target, (...result) => {

@@ -1,9 +1,10 @@
-import { type Client, Pool } from 'undici';
+import { getCACertificates } from 'node:tls';
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { ProviderConfig } from '../config/config.ts';
 import { type Dialect, type EncodedRequest, noHeaders } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';
 import { clientMessage } from './client-message.ts';
-import { clientFactory } from './connection.ts';
+import { type Connector, clientFactory } from './connection.ts';
 import { openDialect, secretsOf } from './open-dialect.ts';
 
 /** An upstream provider: its configuration row, its dialect and its connections. */
@@ -35,14 +36,17 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
   readonly maxConnections: number | null;
   readonly headers: Readonly<Record<string, string>>;
+  readonly ca: string | null;
+  readonly proxy: ProviderConfig['proxy'];
 }
 
 /** The connections of one provider or engine; redirects are never followed. */
 export class Connections {
-  readonly #pool: Pool;
-  /** Connections outside the pool, each for one request that a stale connection lost. */
-  readonly #fresh = new Set<Client>();
-  readonly #open: () => Client;
+  readonly #pool: Dispatcher;
+  /** For requests that a stale connection lost: each closes its connection. */
+  #fresh: Dispatcher | null = null;
+  readonly #options: ConnectionOptions;
+  readonly #factory: ReturnType<typeof clientFactory>;
   readonly #origin: string;
   readonly #basePath: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -51,6 +55,7 @@ export class Connections {
 
   constructor(baseUrl: string, options: ConnectionOptions) {
     const url = new URL(baseUrl);
+    this.#options = options;
     this.#origin = url.origin;
     this.#basePath = url.pathname.replace(/\/$/, '');
     this.#headers = {
@@ -59,19 +64,19 @@ export class Connections {
       'user-agent': 'naru',
       ...options.headers,
     };
-    const factory = clientFactory(options.connectTimeoutMs, () => {
+    this.#factory = clientFactory(() => {
       this.#hasSentExtra = true;
     });
-    const limits = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 65_536 };
-    this.#pool = new Pool(url.origin, { ...limits, connections: options.maxConnections, factory });
-    const open = (): Client => factory(url.origin, limits);
-    this.#open = open;
+    this.#pool = this.#open(options.maxConnections);
   }
 
   request({ path, headers, body }: EncodedRequest): UpstreamRequest {
     return {
       dispatcher: this.#pool,
-      fresh: () => this.#openFresh(),
+      fresh: () => {
+        this.#fresh ??= this.#open(null);
+        return this.#fresh;
+      },
       origin: this.#origin,
       path: `${this.#basePath}${path}`,
       headers: headers === noHeaders ? this.#headers : { ...this.#headers, ...headers },
@@ -81,20 +86,36 @@ export class Connections {
     };
   }
 
-  retire(): Promise<void> {
-    return this.#pool.close();
+  /** A pool, behind the proxy if there is one. */
+  #open(connections: number | null): Dispatcher {
+    const { connectTimeoutMs: timeout, ca, proxy } = this.#options;
+    const limits = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 65_536 };
+    const tls = { timeout, ...(ca === null ? {} : { ca }) };
+    const connector = buildConnector(tls);
+    const pool = (origin: string | URL, connect: Connector): Pool =>
+      new Pool(origin, { ...limits, connections, connect, factory: this.#factory });
+    if (proxy === null) return pool(this.#origin, connector);
+    const url = proxy.url.reveal();
+    return new EnvHttpProxyAgent({
+      httpProxy: url,
+      httpsProxy: url,
+      noProxy: proxy.noProxy,
+      connectTimeout: timeout,
+      requestTls: tls,
+      // A public proxy has none of the company's certificates.
+      proxyTls: ca === null ? {} : { ca: [...getCACertificates('default'), ca] },
+      clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: timeout }),
+      factory: (origin, { connect }: { readonly connect?: Connector }) => pool(origin, connect ?? connector),
+    });
+  }
+
+  async retire(): Promise<void> {
+    await this.#pool.close();
+    await this.#fresh?.close();
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#pool, ...this.#fresh].map((each) => each.destroy()));
-  }
-
-  /** A client for one request, which must be dispatched in this turn; it closes afterwards. */
-  #openFresh(): Client {
-    const client = this.#open();
-    this.#fresh.add(client);
-    queueMicrotask(() => void client.close().finally(() => this.#fresh.delete(client)));
-    return client;
+    await Promise.all([this.#pool.destroy(), this.#fresh?.destroy()]);
   }
 }
 
@@ -109,6 +130,8 @@ export function openProvider(config: ProviderConfig): Provider {
     connectTimeoutMs: config.connectTimeoutMs,
     maxConnections: config.maxConnections,
     headers,
+    ca: config.ca,
+    proxy: config.proxy,
   });
   const unused = Promise.withResolvers<void>();
   let users = 0;
@@ -157,8 +180,11 @@ export class Engines {
   at(baseUrl: string): Connections {
     const known = this.#open.get(baseUrl);
     if (known !== undefined) return known;
-    const options = { connectTimeoutMs: this.#connectTimeoutMs(), maxConnections: null, headers: {} };
-    const opened = new Connections(baseUrl, options);
+    const opened = new Connections(baseUrl, {
+      ...{ connectTimeoutMs: this.#connectTimeoutMs(), maxConnections: null, headers: {} },
+      // Engines are the company's own machines.
+      ...{ ca: null, proxy: null },
+    });
     this.#open.set(baseUrl, opened);
     this.#retireOldest();
     return opened;

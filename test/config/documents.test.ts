@@ -7,6 +7,7 @@ import { configurationPage } from '../../scripts/docs-site/configuration.ts';
 import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
 import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
 import { inheritedVariables } from '../../src/config/schema-slots.ts';
+import { authority } from '../harness/authority.ts';
 import { backupKey } from '../harness/backup-keys.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
@@ -29,6 +30,7 @@ const proc = {
   files: {
     '/etc/naru/secrets/anthropic-api-key': 'sk-c',
     '/etc/naru/secrets/engine-key': 'sk-i',
+    '/etc/naru/secrets/company-ca.pem': authority,
     '/etc/naru/model-facts.json': shippedFacts.read(),
     '/etc/naru/secrets/kube-ca.pem': 'PEM',
   },

@@ -201,6 +201,8 @@ test('a provider has every default', () => {
     headers: {},
     connectTimeoutMs: 10_000,
     firstByteTimeoutMs: null,
+    ca: null,
+    proxy: null,
     maxConnections: null,
     privacyPolicyUrl: null,
     termsOfServiceUrl: null,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { authority } from '../harness/authority.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
 /** A file with one provider of these members, each on its own line, from line 2 on. */
@@ -47,6 +48,30 @@ test('bedrock needs a region and one credential', () => {
     withProvider('dialect: bedrock', 'region: somewhere', 'api_key: k'),
     '5:13 providers[0].region: must be a region such as us-east-1, not "somewhere"',
   );
+});
+
+// spec:operator/2.9
+test('a provider has certificates and a proxy of its own; what is neither is a fault that quotes no password', () => {
+  const files = { '/etc/naru/ca.pem': authority };
+  const [row] = configOf(
+    withProvider('dialect: openai', 'ca: file:ca.pem', 'proxy: "http://u:p@proxy:3128"'),
+    {
+      files,
+    },
+  ).providers;
+  assert.deepEqual([row?.ca, row?.proxy?.url.reveal()], [authority.trim(), 'http://u:p@proxy:3128']);
+  const proxy = 'must be the URL of a proxy, such as http://user:password@proxy.example.com:3128';
+  for (const wrong of ['socks5://u:secret@proxy:1', 'proxy:3128', 'http://u:secret@proxy/path'])
+    hasFaults(withProvider('dialect: openai', `proxy: "${wrong}"`), `5:12 providers[0].proxy: ${proxy}`);
+  for (const wrong of ['/etc/ssl/ca.pem', '"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----"'])
+    assert.match(
+      faultsOf(withProvider('dialect: openai', `ca: ${wrong}`)).join(),
+      /providers\[0\]\.ca: must be certificates in PEM/,
+    );
+  const env = { https_proxy: 'socks5://u:secret@proxy:1' };
+  assert.deepEqual(faultsOf('providers: []', { env }), [
+    `naru.yaml:1:1 the environment variable HTTPS_PROXY ${proxy}`,
+  ]);
 });
 
 test('either credential works for bedrock', () => {

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { sendThrough } from '../../src/http/client/proxy.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../harness/gateway.ts';
+import { startProxy } from '../harness/proxy.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -166,6 +168,17 @@ test('a call is a trace: admission, each attempt, the first token, the settlemen
   }
   assert.ok(!JSON.stringify(spans).includes('secret prompt'), 'no content is exported');
   assert.ok(!JSON.stringify(spans).includes('some words'));
+});
+
+test('the collector is called through the proxy of the process', async (t) => {
+  const collector = await startCollector(t);
+  const { port, pathname } = new URL(collector.url);
+  const proxy = await startProxy(t, { 'otlp.test': Number(port) });
+  t.after(await sendThrough({ HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' }));
+  const { chat } = await startTraced(t, { otlp_url: `http://otlp.test${pathname}` });
+  assert.equal((await chat()).status, 200);
+  await callsOf(collector, 1);
+  assert.equal(proxy.seen[0], `POST http://otlp.test${pathname}`);
 });
 
 test('a refused call is a trace without attempts', async (t) => {

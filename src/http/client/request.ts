@@ -1,8 +1,18 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
-import { type RequestOptions as HttpsOptions, request as requestHttps } from 'node:https';
+import {
+  Agent as HttpAgent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
+import {
+  Agent as HttpsAgent,
+  type RequestOptions as HttpsOptions,
+  request as requestHttps,
+} from 'node:https';
 import type { Clock, Timer } from '../../time/clock.ts';
 import { ByteCollector } from '../../wire/byte-collector.ts';
 import { HttpError, HttpStatusError, httpErrorOf } from './http-error.ts';
+import { ownProxies } from './proxy.ts';
 
 /** One request, and the limits of its response. */
 export interface RequestOptions {
@@ -18,6 +28,8 @@ export interface RequestOptions {
   readonly maxBytes: number;
   /** A unix socket to connect to, instead of the host of the URL. */
   readonly socketPath?: string;
+  /** A machine of the company: never through the proxy of the environment. */
+  readonly direct?: boolean;
   /** The certificates to trust, instead of the default ones. */
   readonly ca?: string;
   readonly signal?: AbortSignal;
@@ -37,14 +49,17 @@ export interface HttpResponse {
   close(): void;
 }
 
+/** Ends the wait for a proxy, also that of a request which has ended. */
+const proxyTimeoutMs = 10_000;
+
 /** How much of an unwanted body is read, so that its sender sees no lost connection. */
 const maxDrainBytes = 65_536;
 
 /**
  * Sends one request on a connection of its own, and resolves with the response head. A redirect is
- * a response like any other, and the environment names no proxy. Throws an `HttpError`, or the
- * signal's reason. For everything but calls of upstreams, which share connections
- * (`upstreams/call.ts`).
+ * a response like any other. It goes through the proxy of the process, if there is one
+ * (`proxy.ts`). Throws an `HttpError`, or the signal's reason. For everything but calls of
+ * upstreams, which share connections (`upstreams/call.ts`).
  */
 export async function request(url: string | URL, options: RequestOptions): Promise<HttpResponse> {
   const response = await send(new URL(url), options);
@@ -93,20 +108,17 @@ export async function requestJson(url: string | URL, options: RequestOptions): P
 }
 
 function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
-  const { method = 'GET', headers = {}, body, socketPath, ca, signal } = options;
+  const { method = 'GET', headers = {}, body, socketPath, direct = false, ca, signal } = options;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason);
-    // An agent of its own: no connection is shared, and `NODE_USE_ENV_PROXY` has no effect.
-    const own: HttpsOptions = {
-      method,
-      headers,
-      agent: false,
-      socketPath,
-      ...(ca === undefined ? {} : { ca }),
-    };
-    const outgoing = url.protocol === 'https:' ? requestHttps(url, own) : requestHttp(url, own);
+    const isSecure = url.protocol === 'https:';
+    const agent = direct || socketPath !== undefined ? false : proxiedAgent(isSecure);
+    const own: HttpsOptions = { method, headers, agent, socketPath, ...(ca === undefined ? {} : { ca }) };
+    const outgoing = isSecure ? requestHttps(url, own) : requestHttp(url, own);
     let incoming: IncomingMessage | null = null;
     const stopLimits = limit(outgoing, options, (error) => {
+      // A connection that is opened through a proxy ends later.
+      reject(signal?.aborted === true ? signal.reason : error);
       incoming?.destroy(error);
       outgoing.destroy(error);
     });
@@ -125,6 +137,14 @@ function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
     });
     outgoing.end(body);
   });
+}
+
+/** An agent of one request, so that no connection is shared; false: one without a proxy. */
+function proxiedAgent(isSecure: boolean): HttpAgent | false {
+  const proxies = ownProxies();
+  if (proxies === null) return false;
+  const options = { proxyEnv: { ...proxies }, timeout: proxyTimeoutMs };
+  return isSecure ? new HttpsAgent(options) : new HttpAgent(options);
 }
 
 /**
@@ -148,9 +168,11 @@ function limit(
       stop(new HttpError('unreachable', `no connection within ${connectTimeoutMs} ms`)),
     );
     timers.push(timer);
-    outgoing.on('socket', (socket) =>
-      socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => timer.cancel()),
-    );
+    outgoing.on('socket', (socket) => {
+      // One that a proxy opened is complete.
+      if (!socket.connecting) timer.cancel();
+      socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => timer.cancel());
+    });
   }
   const onAbort = (): void => stop(new HttpError('cut', 'the request was aborted'));
   signal?.addEventListener('abort', onAbort, { once: true });

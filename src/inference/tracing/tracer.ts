@@ -1,3 +1,5 @@
+import http from 'node:http';
+import https from 'node:https';
 import { ROOT_CONTEXT, type SpanContext, TraceFlags } from '@opentelemetry/api';
 import { parseTraceParent, TraceState } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -65,6 +67,8 @@ export class Tracer implements CallTracer {
       url: otlpUrl,
       headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.reveal()])),
       timeoutMillis: exportTimeoutMs,
+      // Those of the process, which have its proxy.
+      httpAgentOptions: (protocol) => (protocol === 'https:' ? https : http).globalAgent,
     });
     this.#processor = new BatchSpanProcessor({
       exporter: this.#counted(exporter),

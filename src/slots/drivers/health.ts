@@ -23,7 +23,7 @@ function keyHeaders({ apiKey }: EngineAccess): Record<string, string> {
 /** The status of a GET of `url`, on a connection of its own; null without a response within 2 s. */
 export async function statusOf(url: string, access: EngineAccess): Promise<number | null> {
   const { clock } = access;
-  return requestStatus(url, { clock, timeoutMs, headers: keyHeaders(access) }).catch(() => null);
+  return requestStatus(url, { clock, timeoutMs, direct: true, headers: keyHeaders(access) }).catch(() => null);
 }
 
 /**
@@ -38,7 +38,7 @@ export async function postToEngine(
   const sent = body === null ? {} : { body: JSON.stringify(body) };
   const headers = { ...keyHeaders(access), ...(body === null ? {} : { 'content-type': 'application/json' }) };
   try {
-    const limits = { clock: access.clock, timeoutMs: limitMs, maxBytes };
+    const limits = { clock: access.clock, timeoutMs: limitMs, maxBytes, direct: true };
     const response = await request(url, { ...limits, method: 'POST', headers, ...sent });
     await response.bytes();
     return response.status;
@@ -56,7 +56,7 @@ export async function otherModel(
   model: string,
   access: EngineAccess,
 ): Promise<string | null> {
-  const limits = { clock: access.clock, timeoutMs, maxBytes };
+  const limits = { clock: access.clock, timeoutMs, maxBytes, direct: true };
   const list = await requestJson(`${baseUrl}/models`, { ...limits, headers: keyHeaders(access) }).catch(
     () => null,
   );

@@ -89,6 +89,7 @@ export class KubeScale {
     const url = `${apiUrl}/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}/scale`;
     return request(url, {
       clock: this.#clock,
+      direct: true,
       timeoutMs: callMs,
       maxBytes: maxResponseBytes,
       method,

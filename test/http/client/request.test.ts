@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { proxiesOf } from '../../../src/config/proxies.ts';
 import { type HttpFault, HttpStatusError } from '../../../src/http/client/http-error.ts';
+import { sendThrough } from '../../../src/http/client/proxy.ts';
 import {
   type RequestOptions,
   request,
@@ -17,7 +18,9 @@ import {
   requestText,
 } from '../../../src/http/client/request.ts';
 import { systemClock } from '../../../src/time/clock.ts';
+import { makeCertificate } from '../../harness/certificate-server.ts';
 import { tempDir } from '../../harness/fake-engine.ts';
+import { startProxy, startTlsInFront } from '../../harness/proxy.ts';
 import { until } from '../../harness/until.ts';
 
 /* The one client for requests that are not calls of upstreams, against servers that do as they like. */
@@ -286,37 +289,39 @@ test('a connection that is not ready in time ends the request long before its ow
   assert.deepEqual(await requestJson(url, { ...options, connectTimeoutMs: 150 }), []);
 });
 
-test('no variable of the environment sends a request to a proxy', async () => {
-  act = (socket) => socket.end(whole('"direct"'));
-  const proxied: string[] = [];
-  const proxy = createServer((socket) => {
-    socket
-      .on('error', () => {})
-      .once('data', (bytes) => {
-        proxied.push(bytes.toString('latin1'));
-        socket.end(whole('"proxy"'));
-      });
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];
-  const env = { NODE_USE_ENV_PROXY: '1', ...Object.fromEntries(names.map((name) => [name, address])) };
-  const root = join(import.meta.dirname, '../../../src');
-  const program = `
-    import { requestJson } from '${root}/http/client/request.ts';
-    import { systemClock } from '${root}/time/clock.ts';
-    const own = await requestJson('${url}', { clock: systemClock, timeoutMs: 5000, maxBytes: 1000 });
-    const other = await (await fetch('${url}')).json();
-    console.log(JSON.stringify({ own, other }));
-  `;
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ['--input-type=module-typescript', '-e', program],
-    {
-      env,
-    },
-  );
-  // The second shows that the variables have an effect on a client that honours them.
-  assert.deepEqual(JSON.parse(stdout), { own: 'direct', other: 'proxy' });
-  proxy.close();
+test('a request goes through the proxy of the process; one to an own machine does not', async (t) => {
+  const certificate = makeCertificate(t, 30, 'store.test');
+  act = (socket) => socket.end(whole('"here"'));
+  const { port } = server.address() as AddressInfo;
+  const secure = await startTlsInFront(t, port, certificate);
+  const proxy = await startProxy(t, { 'store.test': secure, 'plain.test': port });
+  const proxies = proxiesOf({ HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url, NO_PROXY: 'skipped.test' });
+  assert.ok(proxies !== null);
+  let restore = await sendThrough(proxies);
+  t.after(() => restore());
+  const limits = { ...options, connectTimeoutMs: 5_000, ca: certificate.cert };
+  assert.equal(await requestJson('https://store.test/', limits), 'here');
+  assert.equal(await requestJson('http://plain.test/', limits), 'here');
+  assert.deepEqual(proxy.seen.splice(0), ['CONNECT store.test:443', 'GET http://plain.test/']);
+  assert.equal(await requestJson(url, limits), 'here');
+  await assert.rejects(requestJson('https://plain.test/', { ...limits, direct: true }), {
+    kind: 'unreachable',
+  });
+  await assert.rejects(requestJson('https://api.skipped.test/', limits), { kind: 'unreachable' });
+  assert.deepEqual(proxy.seen, []);
+  proxy.conduct = 'silence';
+  const aborted = AbortSignal.abort(new Error('stop'));
+  await assert.rejects(requestJson('https://store.test/', { ...limits, signal: aborted }), {
+    message: 'stop',
+  });
+  await assert.rejects(requestJson('https://store.test/', { ...limits, timeoutMs: 200 }), {
+    kind: 'timeout',
+  });
+  restore();
+  restore = await sendThrough({ HTTPS_PROXY: proxy.wrongUrl, NO_PROXY: '' });
+  await assert.rejects(requestJson('https://store.test/', limits), (error: Error) => {
+    assert.match(error.message, /407/);
+    assert.doesNotMatch(error.message, /wrong-password/);
+    return true;
+  });
 });
