@@ -13,6 +13,8 @@ export interface S3Means {
   readonly signal: AbortSignal;
   /** Of uploads and downloads; 16 MiB by default: a store takes at most 10,000 of them. */
   readonly partBytes?: number;
+  /** Of a call; 6 by default. */
+  readonly maxTries?: number;
   /** The pause before the first retry; each further one is twice as long. */
   readonly retryMs?: number;
 }
@@ -30,7 +32,6 @@ interface Reply {
   readonly bytes: Buffer;
 }
 
-const maxTries = 6;
 const connectTimeoutMs = 10_000;
 /** A part of 16 MiB at 60 kB/s. */
 const callTimeoutMs = 300_000;
@@ -145,7 +146,7 @@ export class S3Client {
   }
 
   async #call(call: Call): Promise<Reply> {
-    const { clock, signal, retryMs = 500 } = this.#means;
+    const { clock, signal, maxTries = 6, retryMs = 500 } = this.#means;
     for (let tries = 1; ; tries++) {
       const last = tries === maxTries;
       try {
@@ -158,7 +159,8 @@ export class S3Client {
         if (last || (status !== 429 && status < 500)) throw this.#rejected(call.method, status, bytes);
       } catch (error) {
         if (!(error instanceof HttpError)) throw error;
-        if (last) throw new OperatorError(`${this.name} at ${this.#base.host}: ${error.message}`);
+        if (last)
+          throw new OperatorError(`${this.name} at ${this.#base.host}: ${error.message}`, { cause: error });
       }
       await pause(clock, retryMs * 2 ** (tries - 1), signal);
     }

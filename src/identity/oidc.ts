@@ -191,7 +191,7 @@ export class OidcSignIn {
   #configuration(): Promise<Configuration> {
     const nowMs = this.#parts.clock.monotonic();
     if (this.#found !== null && nowMs - this.#found.atMs < refreshMs) return this.#found.configuration;
-    const configuration = this.#discover();
+    const configuration = discoverIssuer(this.#settings);
     const found = { configuration, atMs: nowMs };
     this.#found = found;
     configuration.catch(() => {
@@ -199,17 +199,18 @@ export class OidcSignIn {
     });
     return configuration;
   }
+}
 
-  async #discover(): Promise<Configuration> {
-    const client = await import('openid-client');
-    const { issuer, clientId, clientSecret } = this.#settings;
-    const url = new URL(issuer);
-    return client.discovery(url, clientId, undefined, client.ClientSecretBasic(clientSecret.reveal()), {
-      timeout: providerTimeoutSec,
-      // The schema accepts http:// for a loopback address only.
-      execute: url.protocol === 'http:' ? [client.allowInsecureRequests] : [],
-    });
-  }
+/** Reads the provider's description of itself. Rejects when it cannot be read. */
+export async function discoverIssuer(settings: OidcConfig): Promise<Configuration> {
+  const client = await import('openid-client');
+  const { issuer, clientId, clientSecret } = settings;
+  const url = new URL(issuer);
+  return client.discovery(url, clientId, undefined, client.ClientSecretBasic(clientSecret.reveal()), {
+    timeout: providerTimeoutSec,
+    // The schema accepts http:// for a loopback address only.
+    execute: url.protocol === 'http:' ? [client.allowInsecureRequests] : [],
+  });
 }
 
 function refused(why: OidcRefusal): { readonly kind: 'refused'; readonly why: OidcRefusal } {

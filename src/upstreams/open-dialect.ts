@@ -52,6 +52,7 @@ function awsOf(config: ProviderConfig) {
   };
 }
 
-function revealed(headers: ProviderConfig['headers']): Record<string, string> {
+/** Headers with their values. */
+export function revealed(headers: ProviderConfig['headers']): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.reveal()]));
 }

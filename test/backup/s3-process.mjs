@@ -5,6 +5,7 @@ const server = new S3rver({
   address: '127.0.0.1',
   port: 0,
   silent: true,
+  vhostBuckets: false,
   directory: process.argv[2],
   configureBuckets: [{ name: 'backups' }],
 });

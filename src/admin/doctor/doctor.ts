@@ -43,10 +43,14 @@ const smallDiskBytes = 1_000_000_000;
 const maxFaults = 10;
 
 /**
- * `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Changes
- * nothing of note.
+ * `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Online it
+ * also calls what the configuration names outside. Changes nothing of note.
  */
-export async function examine(paths: CliPaths, proc: ProcessContext): Promise<readonly Finding[]> {
+export async function examine(
+  paths: CliPaths,
+  proc: ProcessContext,
+  isOnline = false,
+): Promise<readonly Finding[]> {
   const findings = [node(proc)];
   const settings = settingsOf(paths, proc);
   const { file, faults, warnings } = faultsOf(settings, proc);
@@ -72,6 +76,7 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
   findings.push(...(await engines(config, proc)));
+  if (isOnline) findings.push(...(await (await import('./online.ts')).examineOnline(config)));
   return findings;
 }
 

@@ -7,9 +7,10 @@ import { Output } from '../output.ts';
 export function addDoctorCommand(program: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(program.command('doctor'))
     .description('check everything that Naru needs to serve; exit code 1 if a check fails')
-    .action(async (flags: CommonOptions) => {
+    .option('--online', 'also call the providers, the place of backups, the OpenID issuer and the collector')
+    .action(async (flags: CommonOptions & { readonly online?: boolean }) => {
       const { examine } = await import('../../admin/doctor/doctor.ts');
-      const findings = await examine(cliPaths(flags), cli);
+      const findings = await examine(cliPaths(flags), cli, flags.online === true);
       const rows = findings.flatMap(({ name, ok, isWarning = false, message }) => {
         const row = { state: isWarning ? 'warn' : ok ? 'ok' : 'FAULT', check: name };
         if (flags.json === true)
