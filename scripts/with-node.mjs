@@ -19,10 +19,13 @@ import { RestartPolicy } from './restart-policy.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const [file = '', ...rest] = process.argv.slice(2);
+/** Whether the program is Naru, and serves. */
+const isNaru = file === 'src/main.ts';
+const isServer = isNaru && rest[0] === 'up';
 /** Present only where the development packages are installed. */
 const developmentPackage = '@biomejs/biome';
 /** Serving needs only some of the packages; development packages that are installed stay. */
-const scope = file === 'src/main.ts' && !existsSync(join(modules, developmentPackage)) ? 'serve' : 'develop';
+const scope = isNaru && !existsSync(join(modules, developmentPackage)) ? 'serve' : 'develop';
 const stampFile = join(modules, '.naru-installed');
 /**
  * Exists while npm runs: the next npm treats partly unpacked packages of an interrupted one as
@@ -54,8 +57,7 @@ process.on('SIGUSR1', () => {});
 
 const node = isRelease(root) ? nodeOfRelease() : join(modules, nodePackage(), 'bin/node');
 if (!isRelease(root) && !isInstalled()) await install();
-const isNaru = file === 'src/main.ts';
-if (isNaru && rest[0] === 'up') {
+if (isServer) {
   await prepareProgram();
   await preparePages();
 }
@@ -96,9 +98,8 @@ async function run() {
     const { code, signal, servedMs } = await runOnce();
     const delayMs = isEnding ? null : policy.ended({ code, servedMs });
     if (delayMs === null) end(code, signal);
-    say(
-      `the server ended unexpectedly (${signal ?? `exit code ${code}`}); restarting it in ${delayMs / 1000} s`,
-    );
+    const how = signal ?? `exit code ${code}`;
+    say(`the server ended unexpectedly (${how}); restarting it in ${delayMs / 1000} s`, 'error');
     await pause(delayMs);
     if (isEnding) process.exit(0);
   }
@@ -106,9 +107,9 @@ async function run() {
 
 /** The socket of systemd that the server is to listen on; null: it opens one. */
 function socketToServe() {
-  if (!isNaru || rest[0] !== 'up') return null;
+  if (!isServer) return null;
   const { socket, trouble } = inheritedSocket(process.env, process.pid);
-  if (trouble !== null) say(`a socket was passed but is ignored: ${trouble}`);
+  if (trouble !== null) say(`a socket was passed but is ignored: ${trouble}`, 'warn');
   return socket;
 }
 
@@ -229,8 +230,7 @@ async function install() {
     writeFileSync(unfinishedFile, '');
     const trouble = await npm();
     if (requested !== null) end(null, requested);
-    if (trouble !== null)
-      fail(`the installation failed: ${trouble}. The npm registry must be reachable for the first start.`);
+    if (trouble !== null) fail(`the installation failed; the first start needs the npm registry: ${trouble}`);
     if (!existsSync(node)) fail(`the installation did not contain ${node}`);
     writeFileSync(stampFile, `${wantedHash()} ${scope}`);
     rmSync(unfinishedFile);
@@ -246,7 +246,7 @@ async function prepareProgram() {
     child = started;
   });
   if (requested !== null) end(null, requested);
-  if (trouble !== null) say(`the program could not be bundled; it runs from its sources: ${trouble}`);
+  if (trouble !== null) say(`the program could not be bundled; it runs from its sources: ${trouble}`, 'warn');
 }
 
 /**
@@ -264,7 +264,10 @@ async function preparePages() {
     });
     if (requested !== null) end(null, requested);
     if (trouble !== null)
-      say(`the pages could not be built; the server starts without them. The build printed:\n${trouble}`);
+      say(
+        `the pages could not be built; the server starts without them. The build printed:\n${trouble}`,
+        'error',
+      );
   }
   isOurTurn = false;
   rmSync(lockDir, { recursive: true, force: true });
@@ -275,12 +278,21 @@ function npm() {
   const [command, ...before] = npmCommand();
   const args = ['install', '--no-save', '--no-fund', '--no-audit', '--loglevel=error', '--include=optional'];
   const which = scope === 'serve' ? '--omit=dev' : '--include=dev';
-  const started = spawn(command, [...before, ...args, which], { cwd: root, stdio: ['ignore', 'ignore', 2] });
+  const started = spawn(command, [...before, ...args, which], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   child = started;
   writeFileSync(join(lockDir, 'pids'), `${process.pid} ${started.pid ?? process.pid}`);
+  let printed = '';
+  started.stderr.on('data', (text) => {
+    printed += text;
+  });
   return new Promise((resolve) => {
     started.on('error', (error) => resolve(`cannot run npm (${error.message})`));
-    started.on('exit', (code, signal) => resolve(code === 0 ? null : `npm ended with ${signal ?? code}`));
+    started.on('exit', (code, signal) =>
+      resolve(code === 0 ? null : `npm ended with ${signal ?? code}:\n${printed}`),
+    );
   });
 }
 
@@ -319,12 +331,15 @@ function isAlive(pid) {
   }
 }
 
-function say(message) {
-  process.stderr.write(`naru: ${message}\n`);
+/** A server's line is one of its log where no terminal shows it (src/log/log.ts). */
+function say(message, level = 'info') {
+  const row = { at: new Date().toISOString(), level, event: 'launcher', message };
+  const isLogged = isServer && !process.stderr.isTTY;
+  process.stderr.write(isLogged ? `${JSON.stringify(row)}\n` : `naru: ${message}\n`);
 }
 
 function fail(message) {
-  say(message);
+  say(message, 'error');
   process.exit(1);
 }
 

@@ -11,6 +11,7 @@ import { runCli } from './cli/program.ts';
 import { proxiesOf } from './config/proxies.ts';
 import { OutputClosed } from './errors/output-closed.ts';
 import { sendThrough } from './http/client/proxy.ts';
+import { noticesOf } from './log/server-log.ts';
 import { systemClock } from './time/clock.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
@@ -77,6 +78,10 @@ const proc: ProcessContext = {
     process.on('uncaughtException', crash);
     return () => void process.off('uncaughtException', crash);
   },
+  onWarning(warn) {
+    process.on('warning', warn);
+    return () => void process.off('warning', warn);
+  },
   exit: (code) => process.exit(code),
   reportServing: () =>
     void (process.connected && process.send?.({ event: 'serving' }, undefined, {}, () => {})),
@@ -140,7 +145,8 @@ run().then(
   (code) => process.exit(code),
   async (error: unknown) => {
     const { formatError: explain } = await import('./admin/format-error.ts');
-    proc.err(`naru: ${explain(error)}\n`);
+    if (cluster.isWorker) noticesOf(proc)('worker_failed', explain(error), 'error');
+    else proc.err(`naru: ${explain(error)}\n`);
     process.exit(1);
   },
 );

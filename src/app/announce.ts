@@ -26,7 +26,7 @@ export interface AnnounceParts extends Serving {
  * Prints where the server listens, and on the first start the links and keys of the demo account.
  */
 export async function announce(parts: AnnounceParts): Promise<void> {
-  const { config, database, clock, lock, proc, json, note, logLine, ports } = parts;
+  const { config, database, clock, lock, proc, json, note, notice, ports } = parts;
   const url = urlOf(config.listen.host, ports.listen);
   lock.describe(`naru up, listening on ${url}`);
   const operator = createOperatorService(database, {
@@ -37,7 +37,7 @@ export async function announce(parts: AnnounceParts): Promise<void> {
   const demo = await createDemoAccount(operator, database);
   if (demo !== null)
     await proc.out(json ? row(welcomeRow(demo, config, ports)) : welcome(demo, config, ports));
-  if (note !== null) logLine(note);
+  if (note !== null) notice('log', note);
   const listening = { event: 'listening', url, admin_port: ports.admin };
   await proc.out(json ? row(listening) : `listening on ${url}\n`);
 }

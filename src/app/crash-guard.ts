@@ -21,7 +21,7 @@ const maxCauses = 5;
 
 /** The parts of the crash guard. */
 export interface CrashGuardParts {
-  readonly proc: Pick<ProcessContext, 'onUncaught' | 'exit'>;
+  readonly proc: Pick<ProcessContext, 'onUncaught' | 'onWarning' | 'exit'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Writes the buffered log lines. */
@@ -35,7 +35,7 @@ export interface CrashGuardParts {
 }
 
 /**
- * Handles uncaught errors of a serving process: logs the error, shuts down as on SIGTERM but with a
+ * Logs the warnings of Node, and handles uncaught errors of a serving process: logs the error, shuts down as on SIGTERM but with a
  * shorter drain, and exits with code 70, so that the supervisor starts a new process. If the
  * shutdown hangs, the process exits anyway.
  */
@@ -66,7 +66,10 @@ export function guardAgainstCrash(parts: CrashGuardParts): {
     });
     parts.stop();
   };
-  const release = proc.onUncaught((error, origin) => {
+  const ignoreWarnings = proc.onWarning((warning) =>
+    log.warn('node_warning', { detail: describeUncaught(warning) }),
+  );
+  const ignoreErrors = proc.onUncaught((error, origin) => {
     seen += 1;
     if (seen <= maxLogged) {
       log.error('uncaught_error', { origin, detail: describeUncaught(error) });
@@ -74,6 +77,10 @@ export function guardAgainstCrash(parts: CrashGuardParts): {
     }
     end(crashExitCode);
   });
+  const release = (): void => {
+    ignoreWarnings();
+    ignoreErrors();
+  };
   return { exitCode: () => exitCode, restart: () => end(restartExitCode), release };
 }
 

@@ -61,22 +61,15 @@ export async function openOwnDatabase(
 }
 
 /**
- * Warns, in the log and on stderr, of settings of an external server that can lose an acknowledged
+ * Logs settings of an external server that can lose an acknowledged
  * charge. It only warns: a hosted service may report `fsync` off because its log is stored
  * elsewhere. Never throws.
  */
-export async function warnOfUnsafeServer(
-  config: Config,
-  database: Database,
-  log: Log,
-  report: (line: string) => void,
-): Promise<void> {
+export async function warnOfUnsafeServer(config: Config, database: Database, log: Log): Promise<void> {
   if (config.database.url === 'embedded') return;
   try {
-    for (const fault of durabilityFaults(await readDurability(database), config.settlement.keepSettledMs)) {
+    for (const fault of durabilityFaults(await readDurability(database), config.settlement.keepSettledMs))
       log.warn('database_unsafe', { detail: fault });
-      report(`warning: the server of database.url: ${fault}`);
-    }
   } catch (error) {
     log.warn('database_settings_unknown', { detail: describeError(error) });
   }

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { openServerLog, type ServerLog } from '../log/server-log.ts';
+import { type Notice, openServerLog, type ServerLog } from '../log/server-log.ts';
 import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import { systemClock } from '../time/clock.ts';
 import { guardAgainstCrash } from './crash-guard.ts';
@@ -21,7 +21,7 @@ export interface Serving {
   readonly workers: number;
   readonly json: boolean;
   readonly proc: ProcessContext;
-  readonly logLine: (line: string) => void;
+  readonly notice: Notice;
 }
 
 /**
@@ -31,18 +31,18 @@ export interface Serving {
 export class Lifetime {
   readonly shutdown = new Shutdown();
   readonly output: ServerLog;
-  readonly #logLine: (line: string) => void;
+  readonly #notice: Notice;
   readonly #guard: ReturnType<typeof guardAgainstCrash>;
   readonly #unsubscribe: () => void;
   /** Has the limits in effect. */
   #server: Pick<Config, 'limits'>;
   #exitCode = 0;
 
-  constructor({ config, dataDir, proc, logLine }: Serving) {
-    this.#logLine = logLine;
+  constructor({ config, dataDir, proc, notice }: Serving) {
+    this.#notice = notice;
     this.#server = config;
     this.#unsubscribe = proc.onStop(this.shutdown.onSignal);
-    this.output = openServerLog(proc, { dataDir, level: config.log.level, logLine });
+    this.output = openServerLog(proc, { dataDir, level: config.log.level, notice });
     this.#guard = guardAgainstCrash({
       proc,
       clock: systemClock,
@@ -61,14 +61,15 @@ export class Lifetime {
 
   /** Stops this process with exit code 1. */
   readonly fail = (message: string): void => {
-    if (this.#exitCode === 0) this.#logLine(message);
+    if (this.#exitCode === 0) this.#notice('server_failed', message, 'error');
     this.#exitCode = 1;
     this.shutdown.request();
   };
 
   /** Stops this process with exit code 75, so that its supervisor starts another one. */
   restart(reason: string): void {
-    this.#logLine(`${reason}; this process exits so that its supervisor starts a new one`);
+    const message = `${reason}; this process exits so that its supervisor starts a new one`;
+    this.#notice('server_restarts', message, 'error');
     this.#guard.restart();
   }
 

@@ -45,6 +45,8 @@ export interface ProcessContext {
    * `uncaughtException` or `unhandledRejection`. Returns a function that unsubscribes.
    */
   readonly onUncaught: (crash: (error: unknown, origin: string) => void) => () => void;
+  /** Calls `warn` for every warning of Node. Returns a function that unsubscribes. */
+  readonly onWarning: (warn: (warning: Error) => void) => () => void;
   /** Ends the process immediately. */
   readonly exit: (code: number) => void;
   /**

@@ -37,7 +37,7 @@ interface Context {
 
 /** Serves until a stop signal, in this process or with workers; resolves with the exit code. */
 export async function serveUntilStopped(serving: Serving): Promise<number> {
-  const { config, dataDir, proc, logLine } = serving;
+  const { config, dataDir, proc, notice } = serving;
   const closing = new AsyncDisposableStack();
   const lifetime = new Lifetime(serving);
   closing.defer(() => lifetime.release());
@@ -49,10 +49,16 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
     closing.defer(proc.onReload(() => reloader.request('operator')));
     const workers = openWorkers(serving, lifetime);
     closing.defer(() => workers.stop(0, AbortSignal.abort()));
-    const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine, {
-      onLaunch: () => workers.load(),
-      onExit: (reason) => lifetime.restart(`the database ended: ${reason}`),
-    });
+    const { database, close } = await openOwnDatabase(
+      config,
+      dataDir,
+      proc,
+      (line) => notice('database', line),
+      {
+        onLaunch: () => workers.load(),
+        onExit: (reason) => lifetime.restart(`the database ended: ${reason}`),
+      },
+    );
     closing.defer(close);
     if (lifetime.shutdown.isRequested) return lifetime.exitCode();
     const clock = await DatabaseClock.open(database, systemClock);
@@ -79,10 +85,10 @@ function openWorkers({ workers: size, config, dataDir, proc }: Serving, { output
  */
 async function start(context: Context): Promise<Server | null> {
   const { serving, lifetime, reloader, workers, database, clock, closing } = context;
-  const { config, dataDir, proc, logLine } = serving;
+  const { config, dataDir, proc } = serving;
   const { log } = lifetime.output;
   await settleAbandonedDirs(dataDir, workers.directories(dataDir), { database, config, log });
-  await warnOfUnsafeServer(config, database, log, logLine);
+  await warnOfUnsafeServer(config, database, log);
   const server = await startServer({
     config,
     database,
@@ -113,7 +119,7 @@ async function start(context: Context): Promise<Server | null> {
  */
 async function serveRequests(server: Server, context: Context): Promise<void> {
   const { serving, lifetime, reloader, workers, database, clock, closing } = context;
-  const { config, dataDir, proc, logLine } = serving;
+  const { config, dataDir, proc, notice } = serving;
   const { log, note } = lifetime.output;
   const ports = { listen: server.port, admin: server.admin.port };
   const control = await serveControl({
@@ -134,7 +140,7 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
   reloader.begin(server);
   await lifetime.shutdown.requested;
   await reloader.end();
-  logLine(shutdownMessage(await workers.inFlight()));
+  notice('shutting_down', shutdownMessage(await workers.inFlight()));
   await server.close(lifetime.shutdown.aborted);
 }
 
@@ -159,7 +165,7 @@ type ReloadReason = 'operator' | Published;
  * be undone by a file that is older. Never throws.
  */
 async function reload(
-  { readAgain, logLine, configuration }: Serving,
+  { readAgain, notice, configuration }: Serving,
   server: Server,
   { reasons, atStart }: { readonly reasons: readonly ReloadReason[]; readonly atStart: boolean },
 ): Promise<void> {
@@ -172,14 +178,16 @@ async function reload(
     configuration.reloaded(null);
     // A start reloads after the last publication, which may be newer than the file that it read.
     if (byOperator || !atStart)
-      logLine('configuration reloaded: models, prices, providers, slots and limits');
+      notice('configuration_reloaded', 'configuration reloaded: models, prices, providers, slots and limits');
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     configuration.reloaded(detail);
-    logLine(`configuration not reloaded, the old one stays in effect: ${detail}`);
+    const message = `configuration not reloaded, the old one stays in effect: ${detail}`;
+    notice('configuration_not_reloaded', message, 'error');
     if (!byOperator)
       await server.keepConfiguration().catch((failed: unknown) => {
-        logLine(`the published edition is not served completely: ${describeError(failed)}`);
+        const why = describeError(failed);
+        notice('edition_not_served', `the published edition is not served completely: ${why}`, 'error');
       });
   }
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { assertListenable, freePort } from '../http/listen-address.ts';
 import { urlOf } from '../http/urls.ts';
+import { type Notice, noticesOf } from '../log/server-log.ts';
 import { type FoundEngine, findEngines } from '../slots/engine-discovery.ts';
 import { systemClock } from '../time/clock.ts';
 import {
@@ -23,14 +24,15 @@ import { serveUntilStopped } from './serve.ts';
 export async function up(options: UpOptions, proc: ProcessContext): Promise<number> {
   const settings = settingsOf(options, proc);
   const { dataDir } = settings;
-  const logLine = (line: string): void => proc.err(`naru: ${line}\n`);
+  const notice = noticesOf(proc);
   // Read first: a faulty file must change nothing.
   const first = readConfig(settings, proc);
   const lock = await holdAfterCommands(dataDir, { pid: proc.pid, describe: 'naru up' });
   try {
-    const wanted = withAddress(await settledConfig(first, settings, { proc, logLine }), options);
+    const wanted = withAddress(await settledConfig(first, settings, { proc, notice }), options);
     if (proc.socket === null) await assertListenable(wanted);
-    else logLine(`serving on the socket that was passed, ${urlOf(proc.socket.host, proc.socket.port)}`);
+    else
+      notice('socket', `serving on the socket that was passed, ${urlOf(proc.socket.host, proc.socket.port)}`);
     rememberConfig(settings);
     const served = { ...options, workers: options.workers ?? workersFor(wanted, proc.cores) };
     const address = proc.socket ?? (await addressOf(wanted, served));
@@ -52,7 +54,7 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
       workers: served.workers,
       json: options.json,
       proc,
-      logLine,
+      notice,
     });
   } finally {
     lock.release();
@@ -65,11 +67,11 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
 async function settledConfig(
   first: Config,
   settings: Settings,
-  { proc, logLine }: { readonly proc: ProcessContext; readonly logLine: (line: string) => void },
+  { proc, notice }: { readonly proc: ProcessContext; readonly notice: Notice },
 ): Promise<Config> {
   if (settings.configFile !== null) return readConfigToPublish(settings, proc);
   const found = await findEngines(settings.dataDir);
-  for (const engine of found) logLine(foundMessage(engine));
+  for (const engine of found) notice('engine_found', foundMessage(engine));
   return found.length > 0 ? readConfig(settings, proc) : first;
 }
 

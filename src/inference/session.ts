@@ -233,17 +233,12 @@ export class Session implements AttemptContext {
   async end(ending: Ending): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    const { exchange } = this;
     this.#place.remove();
     const row = this.#rowOf(ending);
     this.#account.charge(ending.cost);
     this.#key.charge(row.day, ending.cost);
     this.reservation.end();
-    exchange.logFields.generation_id = this.id;
-    exchange.logFields.cost_micro = ending.cost;
-    exchange.logFields.attempts = this.#attempts.length;
-    if (this.#admissionWaitMs !== null)
-      exchange.logFields.admission_wait_ms = Math.round(this.#admissionWaitMs);
+    this.#note(ending);
     const settlingMs = this.#elapsedMs();
     try {
       await this.#parts.settlements.settle(this.#opened, row);
@@ -257,6 +252,21 @@ export class Session implements AttemptContext {
     }
     this.#observe(ending);
     this.#trace(ending, { settlingMs, isSettled: true });
+  }
+
+  /** What the log line of the request says of its ending. */
+  #note({ candidate, usage, cost }: Ending): void {
+    const fields = this.exchange.logFields;
+    const called = candidate ?? this.#candidate;
+    const model = called?.modelId ?? this.#request?.models[0]?.slice(0, 200);
+    fields.generation_id = this.id;
+    if (model !== undefined) fields.model = model;
+    if (called !== null) fields.provider = called.providerTag;
+    fields.prompt_tokens = usage.promptTokens;
+    fields.completion_tokens = usage.completionTokens;
+    fields.cost_micro = cost;
+    fields.attempts = this.#attempts.length;
+    if (this.#admissionWaitMs !== null) fields.admission_wait_ms = Math.round(this.#admissionWaitMs);
   }
 
   /**

@@ -10,6 +10,16 @@ export interface LogProcess {
   readonly err: (text: string) => void;
 }
 
+/** Reports an event of a server to its operator, in words. */
+export type Notice = (event: string, message: string, level?: LogLevel) => void;
+
+/** Prints notices on stderr: text on a terminal, otherwise log lines. */
+export function noticesOf({ isWatched, err }: LogProcess): Notice {
+  if (isWatched) return (_event, message) => err(`naru: ${message}\n`);
+  const log = createLog(err, 'info', systemClock.now);
+  return (event, message, level = 'info') => log[level](event, { message });
+}
+
 /** The log of a server. */
 export interface ServerLog {
   readonly log: Log;
@@ -27,7 +37,7 @@ export interface ServerLog {
  */
 export function openServerLog(
   proc: LogProcess,
-  place: { readonly dataDir: string; readonly level: LogLevel; readonly logLine: (line: string) => void },
+  place: { readonly dataDir: string; readonly level: LogLevel; readonly notice: Notice },
 ): ServerLog {
   const output = openSink(proc, place);
   return { ...output, log: createLog(output.sink, place.level, systemClock.now) };
@@ -35,12 +45,12 @@ export function openServerLog(
 
 function openSink(
   proc: LogProcess,
-  { dataDir, logLine }: { readonly dataDir: string; readonly logLine: (line: string) => void },
+  { dataDir, notice }: { readonly dataDir: string; readonly notice: Notice },
 ): Omit<ServerLog, 'log'> {
   if (!proc.isWatched) {
     const { sink, flush } = batchedSink(proc.err, systemClock);
     return { sink, flush, note: null, close: flush };
   }
-  const { path, sink, close } = openLogFile(dataDir, logLine);
+  const { path, sink, close } = openLogFile(dataDir, (line) => notice('log', line));
   return { sink, flush: () => {}, note: `requests are logged to ${path}; press Ctrl-C to stop`, close };
 }

@@ -18,6 +18,11 @@ export interface RequestLogFields {
   key_id?: number;
   error_type?: string;
   generation_id?: string;
+  /** The model and the provider that responded, or were called last; else the model of the request. */
+  model?: string;
+  provider?: string;
+  prompt_tokens?: number;
+  completion_tokens?: number;
   cost_micro?: bigint;
   /** How many candidates were called. */
   attempts?: number;

@@ -18,6 +18,7 @@ function guarded(drainMs: number) {
           listener = null;
         };
       },
+      onWarning: () => () => {},
       exit: (code) => void did.push(`exit ${code}`),
     },
     clock: {

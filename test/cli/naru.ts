@@ -46,6 +46,15 @@ export interface Installation {
   remove(): void;
 }
 
+/** The messages of a server's log, where stderr is no terminal. */
+export function messagesOf(err: string): string {
+  const rows = err
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly message?: string });
+  return rows.flatMap(({ message }) => (message === undefined ? [] : [`${message}\n`])).join('');
+}
+
 /** A `naru up` that listens. */
 export interface Serving {
   readonly child: ChildProcess;
@@ -131,6 +140,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     onStop: () => () => {},
     onReload: () => () => {},
     onUncaught: () => () => {},
+    onWarning: () => () => {},
     exit: (code) => assert.fail(`the command ended its process with ${code}`),
     reportServing: () => assert.fail('the command serves: `up` of an installation starts servers'),
     forkWorker: () => assert.fail('only a server has workers'),

@@ -151,6 +151,6 @@ test('a socket that is for another process is ignored, and the log says so', () 
   assert.equal(status, 1);
   assert.match(
     stderr,
-    /^naru: a socket was passed but is ignored: LISTEN_PID is "1", and this is process \d+$/m,
+    /"message":"a socket was passed but is ignored: LISTEN_PID is \\"1\\", and this is process \d+"/,
   );
 });

@@ -12,6 +12,7 @@ import {
   createInstallation,
   endOf,
   type Installation,
+  messagesOf,
   naru,
   type Serving,
   wrapped,
@@ -78,8 +79,8 @@ test('the second start, below npm, prints only its address; another server besid
     assert.doesNotMatch(err(), /sk-/);
     const other = await installation.run('up', '--port', '0');
     assert.deepEqual([other.code, other.out], [1, '']);
-    const holder = /^naru: .* is in use by process (\d+) \(naru up, listening on (\S+)\).*\n$/.exec(
-      other.err,
+    const holder = /^.* is in use by process (\d+) \(naru up, listening on (\S+)\).*\n$/.exec(
+      messagesOf(other.err),
     );
     assert.equal(holder?.[2], origin, other.err);
     const family = familyOf(wrapper());
@@ -100,8 +101,8 @@ test('a port in use is a one-line error that names --port, and no process is lef
   taken.close();
   assert.deepEqual([code, out], [1, '']);
   assert.match(
-    err,
-    new RegExp(`^naru: port ${port} on 127\\.0\\.0\\.1 is in use by another program: .*--port N.*\\n$`),
+    messagesOf(err),
+    new RegExp(`^port ${port} on 127\\.0\\.0\\.1 is in use by another program: .*--port N.*\\n$`),
   );
   // The lock of the directory is free again.
   assert.equal((await installation.json('account', 'list')).code, 0);
@@ -112,7 +113,7 @@ test('an unusable data directory is an error without a stack', async () => {
   writeFileSync(file, '');
   const { code, out, err } = await naru('up', '--port', '0', '--data-dir', join(file, 'data'));
   assert.deepEqual([code, out], [1, '']);
-  assert.match(err, /^naru: the data directory .*a-file\/data cannot be used: /);
+  assert.match(messagesOf(err), /^the data directory .*a-file\/data cannot be used: /);
   assert.doesNotMatch(err, /\n {4}at /);
 });
 
@@ -121,6 +122,6 @@ test('a file with faults stops the start before any data is touched', async () =
   const fresh = createInstallation();
   const { code, err } = await fresh.run('up', '--config', file);
   assert.equal(code, 1);
-  assert.match(err, /^naru: the configuration has 1 fault:\n.*modles: unknown member/);
+  assert.match(messagesOf(err), /^the configuration has 1 fault:\n.*modles: unknown member/);
   fresh.remove();
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { byTier, sample } from '../harness/tier.ts';
-import { createInstallation, createInstallationOn, type Installation, naru } from './naru.ts';
+import { createInstallation, createInstallationOn, type Installation, messagesOf, naru } from './naru.ts';
 
 /* Commands without a server: each starts the embedded database for itself, and stops it. */
 
@@ -131,7 +131,8 @@ test('a data directory that cannot be created is an error at once, and no data i
   for (const command of commands) {
     const { code, out, err } = await naru(...command);
     assert.deepEqual([code, out], [1, ''], err);
-    assert.match(err, /^naru: [^\n]*\/proc\/naru[^\n]*\n$/);
+    const text = command[0] === 'up' ? `naru: ${messagesOf(err)}` : err;
+    assert.match(text, /^naru: [^\n]*\/proc\/naru[^\n]*\n$/);
   }
 });
 

@@ -17,5 +17,7 @@ export async function parseCommand(
   const env = new Proxy({}, { get: () => assert.fail('understood') });
   const shown = { out: async (text: string) => write(text), err: write, version: '0', env, isWatched: false };
   const cli = shown as Partial<CliContext> as CliContext;
-  return { code: await runCli(cli, words).catch(() => 0), output };
+  const code = await runCli(cli, words).catch(() => 0);
+  // `up` prints why it failed.
+  return { code: output.includes('understood') ? 0 : code, output };
 }

@@ -159,7 +159,7 @@ for (const workers of [1, 2]) {
       const registered = await world.nodes();
       for (const pid of pids) process.kill(pid, 'SIGCONT');
       assert.equal(await one.ended, 1);
-      assert.match(one.err(), /naru: node identity \S+ is in use by another process/);
+      assert.match(one.err(), /"message":"node identity \S+ is in use by another process/);
       assert.equal((await send(two.origin, key)).status, 200);
       assert.deepEqual(await world.nodes(), registered, 'no node had to register again');
     },

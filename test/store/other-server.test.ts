@@ -99,5 +99,5 @@ test('settings that can lose an acknowledged charge are reported at the start an
   assert.equal(code, 1);
   const serving = await installation.up('--config', file);
   assert.equal(await serving.stop(), 0);
-  assert.match(serving.err(), /warning: the server of database.url: fsync is off/);
+  assert.match(serving.err(), /"database_unsafe","detail":"fsync is off/);
 });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AppliedMetadata } from '../../config/model-metadata/apply-metadata.ts';
+import { noticesOf } from '../../log/server-log.ts';
 import { host, port, workers } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
@@ -26,16 +27,21 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
     )
     .action(async (flags: UpFlags) => {
       const { up } = await import('../../app/up.ts');
-      state.exitCode = await up(
-        {
-          ...cliPaths(flags),
-          host: flags.host ?? null,
-          port: flags.port ?? null,
-          workers: flags.workers,
-          json: flags.json === true,
-        },
-        cli,
-      );
+      const options = {
+        ...cliPaths(flags),
+        host: flags.host ?? null,
+        port: flags.port ?? null,
+        workers: flags.workers,
+        json: flags.json === true,
+      };
+      try {
+        state.exitCode = await up(options, cli);
+      } catch (error) {
+        if (cli.isWatched) throw error;
+        const { formatError } = await import('../../admin/format-error.ts');
+        noticesOf(cli)('server_failed', formatError(error), 'error');
+        state.exitCode = 1;
+      }
     });
 
   const config = program.command('config').description('check the configuration file').helpCommand(false);
