@@ -6,26 +6,39 @@ interface LockedPackage {
   readonly version?: string;
   readonly integrity?: string;
   readonly license?: string;
-  readonly dev?: boolean;
-  readonly link?: boolean;
 }
 
+/** The files of a package of ours that name what is bundled, by the program's bundler or by Vite. */
+const bundles = ['program', 'web/dist/dashboard', 'web/dist/console'];
+const bundledName = /^(?:## )?(\S+) (?:- )?(\d\S*?)(?::| \().*$/gm;
+/** Beside the platform's packages in an archive, from Debian. */
+const libraries = ['libatomic1', 'libgomp1'].map((name) => ({
+  ...{ type: 'library', 'bom-ref': `pkg:deb/debian/${name}`, name, purl: `pkg:deb/debian/${name}` },
+  licenses: [{ expression: 'GPL-3.0-or-later WITH GCC-exception-3.1' }],
+}));
+
 /**
- * The components of a release, as CycloneDX 1.5: every package of the lockfile that is bundled, comes
- * with the pages or is installed on some platform, and those that only the build of the pages needs.
- * `npm sbom` leaves out two direct dependencies. The same lockfile gives the same text.
+ * The components of a release, as CycloneDX 1.5: the packages bundled into the program and the pages
+ * of `staged`, and those that are installed with it, each with its license as the lockfile has it.
  */
-export function components(root: string): string {
+export function components(root: string, staged: string): string {
   const { name, version, packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     readonly name: string;
     readonly version: string;
     readonly packages: Readonly<Record<string, LockedPackage>>;
   };
+  const manifest = JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8')) as {
+    readonly dependencies: object;
+    readonly optionalDependencies: object;
+  };
+  const installed = new Set(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }));
+  const bundled = new Set(bundles.flatMap((folder) => bundledIn(join(staged, folder, 'licenses.txt'))));
   const shipped = Object.entries(packages).flatMap(([path, locked]) => {
-    const found = path.split('node_modules/').at(-1) ?? '';
-    const isOurs = !path.includes('node_modules/') || locked.link === true;
-    if (isOurs || locked.dev === true || locked.version === undefined) return [];
-    return [componentOf(locked.name ?? found, locked.version, locked)];
+    const found = locked.name ?? path.split('node_modules/').at(-1) ?? '';
+    if (locked.version === undefined) return [];
+    const isInstalled = installed.has(found) && path === `node_modules/${found}`;
+    if (!isInstalled && !bundled.has(`${found}@${locked.version}`)) return [];
+    return [componentOf(found, locked.version, locked)];
   });
   // A package may lie in several folders.
   const unique = new Map(shipped.map((component) => [component['bom-ref'], component]));
@@ -35,9 +48,15 @@ export function components(root: string): string {
     specVersion: '1.5',
     version: 1,
     metadata: { component: { type: 'application', 'bom-ref': own, name, version, purl: own } },
-    components: [...unique.values()],
+    components: [...unique.values(), ...libraries],
   };
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** The packages of a list of licenses, as `name@version`. */
+export function bundledIn(file: string): readonly string[] {
+  const found = readFileSync(file, 'utf8').matchAll(bundledName);
+  return [...found].map(([, name, version]) => `${name}@${version}`);
 }
 
 function componentOf(name: string, version: string, { integrity = '', license }: LockedPackage) {

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { generatedFiles } from './docs-site/generated.ts';
+import { withoutDeadLinks } from './docs-site/markdown.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -52,6 +53,7 @@ export function stagePackage(to: string): void {
   mkdirSync(to, { recursive: true });
   for (const file of packagedFiles) cpSync(join(root, file), join(to, file), { recursive: true });
   for (const [file, text] of generatedFiles()) writeFileSync(join(to, file), text);
+  dropDeadLinks(to);
   const bundler = join(root, 'scripts/bundle.ts');
   execFileSync(process.execPath, [bundler, join(to, 'program'), join(root, 'program')]);
   const manifest = manifestIn(root);
@@ -64,6 +66,16 @@ export function stagePackage(to: string): void {
     optionalDependencies,
   });
   stageBundledPackage(to);
+}
+
+/** Links to files that the package lacks become their texts. */
+function dropDeadLinks(to: string): void {
+  for (const file of readdirSync(to, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.md')) continue;
+    const path = join(to, file);
+    const exists = (link: string): boolean => existsSync(resolve(dirname(path), link));
+    writeFileSync(path, withoutDeadLinks(readFileSync(path, 'utf8'), exists));
+  }
 }
 
 function stageBundledPackage(to: string): void {

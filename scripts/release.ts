@@ -39,7 +39,7 @@ try {
   pack(`${release}.tgz`, 'package');
   stageArchive(join(stage, 'package'));
   pack(`${release}-${process.platform}-${process.arch}.tar.gz`, 'package', release);
-  writeFileSync(join(folder, `${release}.cdx.json`), components(root));
+  writeFileSync(join(folder, `${release}.cdx.json`), components(root, join(stage, 'package')));
   writeFileSync(join(folder, `CHANGELOG-${version}.md`), changes());
   writeFileSync(join(folder, 'SHA256SUMS'), checksums());
 } finally {

@@ -77,6 +77,15 @@ export function cutSection(text: string, anchor: string): Cut {
 
 const linkPattern = /(\]\()((?!https?:|mailto:)[^)\s]+)(\))/g;
 
+/** The text with every link to a file that does not exist replaced by its own text. */
+export function withoutDeadLinks(text: string, exists: (file: string) => boolean): string {
+  return outsideCode(text, (part) =>
+    part.replaceAll(/\[([^\]]*)\]\(((?!https?:|mailto:|#)[^)\s#]+)[^)\s]*\)/g, (whole, label, file) =>
+      exists(file) ? whole : label,
+    ),
+  );
+}
+
 /** The text with every link to another place of the repository replaced. */
 export function replaceLinks(text: string, replace: (link: string) => string): string {
   return outsideCode(text, (part) =>

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { bundledIn } from '../../scripts/components.ts';
+import { replaceLinks } from '../../scripts/docs-site/markdown.ts';
 import { npmCommand } from '../../scripts/npm.mjs';
 import { packagedFiles } from '../../scripts/release-package.ts';
 import { collectOutput, endOf } from '../cli/naru.ts';
@@ -143,10 +154,18 @@ test('a release has checksums of all files, its components and its changes', ful
   assert.deepEqual(checked.trim().split('\n').sort(), files.map((name) => `${name}: OK`).sort());
   const document = JSON.parse(readFileSync(join(made, `naru-${version}.cdx.json`), 'utf8'));
   assert.equal(document.bomFormat, 'CycloneDX');
-  const names = document.components.map(({ name }: { readonly name: string }) => name);
+  const components: readonly {
+    readonly name: string;
+    readonly version?: string;
+    readonly licenses: unknown;
+  }[] = document.components;
+  const names = components.map(({ name }) => name);
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), 'react'])
     assert.ok(names.includes(name), name);
+  for (const name of ['typescript', 'vite', 'rolldown', '@types/node'])
+    assert.ok(!names.includes(name), name);
+  for (const { name, licenses } of components) assert.ok(Array.isArray(licenses), name);
   assert.match(readFileSync(join(made, `CHANGELOG-${version}.md`), 'utf8'), /^## [\s\S]+### Added/);
   const listed = run('tar', ['-tzf', `naru-${version}.tgz`], made).split('\n');
   for (const name of ['naru.schema.json', 'evidence.md', 'works-with.md'])
@@ -162,4 +181,21 @@ test('a release has checksums of all files, its components and its changes', ful
     if (name !== 'swagger-ui-dist')
       assert.match(packed('program/licenses.txt'), new RegExp(`^${name} `, 'm'));
   assert.match(packed('web/dist/console/licenses.txt'), /react/);
+  const staged = emptyFolder('staged');
+  run('tar', ['-xzf', join(made, `naru-${version}.tgz`), '-C', staged]);
+  const versions = components.map(({ name, version: of }) => `${name}@${of}`);
+  for (const part of ['program', 'web/dist/dashboard', 'web/dist/console']) {
+    const bundled = bundledIn(join(staged, 'package', part, 'licenses.txt'));
+    assert.ok(bundled.length > 10, part);
+    for (const each of bundled) assert.ok(versions.includes(each), each);
+  }
+  for (const file of listed.filter((name) => name.endsWith('.md'))) {
+    const dead: string[] = [];
+    replaceLinks(readFileSync(join(staged, file), 'utf8'), (link) => {
+      const [path = ''] = link.split('#');
+      if (path !== '' && !existsSync(join(staged, dirname(file), path))) dead.push(link);
+      return link;
+    });
+    assert.deepEqual(dead, [], file);
+  }
 });
