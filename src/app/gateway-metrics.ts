@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Served } from '../http/serve.ts';
 import { bufferKinds } from '../memory/budget.ts';
 import { addCounter, addGauge, type Registry } from '../metrics/registry.ts';
@@ -41,11 +42,13 @@ export function addGatewayMetrics(core: GatewayCore, server: Served): void {
 }
 
 function addBuild({ registry, liveCatalog, version }: GatewayCore): void {
-  const help = 'What runs: the version, the hash of the configuration and the published edition; always 1.';
-  const labelNames = ['version', 'configuration', 'edition'];
+  const help =
+    'What runs, and where: the host, the version, the hash of the configuration and the published edition; always 1.';
+  const labelNames = ['hostname', 'version', 'configuration', 'edition'];
   addGauge(registry, { name: 'naru_build_info', help, labelNames }, () => {
-    const edition = String(liveCatalog.served.edition);
-    return [{ labels: { version, configuration: liveCatalog.configurationHash, edition }, value: 1 }];
+    const { configurationHash: configuration, served } = liveCatalog;
+    const labels = { hostname: hostname(), version, configuration, edition: String(served.edition) };
+    return [{ labels, value: 1 }];
   });
 }
 

@@ -1,7 +1,7 @@
 /** The alert rules of deploy/prometheus: they name what a server shows, and fire when it breaks. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
@@ -140,6 +140,7 @@ test('no alert is pending on an installation of minutes; its metrics pass the li
   assert.deepEqual(withoutLoad(pending), []);
   assert.equal(promtool(['check', 'metrics'], folder, seen.page.text), '');
   const { value } = seen.page;
+  assert.ok(seen.page.text.includes(`naru_build_info{hostname="${hostname()}",version="`));
   const up = 'naru_upstream_attempts_total';
   const tag = 'up1/upstream-echo';
   assert.equal(value(up, { candidate: tag, outcome: 'responded' }), 1);
