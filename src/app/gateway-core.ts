@@ -89,7 +89,7 @@ export interface GatewayCore extends GatewayParts {
   readonly watch: HistoryWatch | null;
   readonly accounting: Accounting;
   readonly keyService: KeyService;
-  readonly certificate: CertificateWatch;
+  readonly certificates: readonly CertificateWatch[];
   readonly alarms: AlarmWatch;
   /** Null: no provider of payments by card is configured. */
   readonly payments: Payments | null;
@@ -138,9 +138,6 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   // After the change feed has begun: it reports what is drained later.
   await drains.refresh();
   const tracer = await openTracer(parts, accounting, registry, opened);
-  const certificate = new CertificateWatch(config.auth.publicUrl, log);
-  // A start does not wait for another server.
-  void certificate.look();
   const tokens = parts.tokens ?? openTokens(parts, opened);
   const parser = new JsonParser({ clock, log });
   opened.defer(() => parser.close());
@@ -159,7 +156,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     watch,
     accounting,
     keyService: openKeyService(parts, accounting),
-    certificate,
+    certificates: watchCertificates(parts),
     alarms: await AlarmWatch.open(database),
     payments: openPayments(config, { database, clock }),
     tokens,
@@ -167,6 +164,13 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     health: new Health(clock, config.routing),
     budget: new MemoryBudget(memoryLimitsBy(limits, parts.workers)),
   };
+}
+
+/** Of the dashboard and the console. A start does not wait for another server. */
+function watchCertificates({ config: { auth, admin }, log }: GatewayParts): readonly CertificateWatch[] {
+  const watches = [auth.publicUrl, admin.publicUrl].map((url) => new CertificateWatch(url, log));
+  for (const watch of watches) void watch.look();
+  return watches;
 }
 
 function openTokens({ clock, log }: GatewayParts, opened: AsyncDisposableStack): TokenizerPool {

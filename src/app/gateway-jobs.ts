@@ -18,7 +18,13 @@ export function startJobs(core: GatewayCore, opened: AsyncDisposableStack): void
       ...accountingJobs(core),
       ...databaseJobs(core),
       ...paymentJobs(core),
-      { name: 'read-certificate', everyMs: 600_000, run: () => core.certificate.look() },
+      {
+        name: 'read-certificates',
+        everyMs: 600_000,
+        run: async () => {
+          await Promise.all(core.certificates.map((certificate) => certificate.look()));
+        },
+      },
       { name: 'read-alarms', everyMs: 5_000, run: () => alarms.refresh() },
       { name: 'read-upkeep', everyMs: 15_000, run: () => alarms.refreshUpkeep() },
       { name: 'sync-datasets', everyMs: 5_000, run: () => datasets.syncDue() },

@@ -38,7 +38,7 @@ export function addGatewayMetrics(core: GatewayCore, server: Served): void {
   addBuild(core);
   addMemoryState(gauge, core);
   addDatabaseServers(core);
-  addCertificate(core);
+  addCertificates(core);
 }
 
 function addBuild({ registry, liveCatalog, version }: GatewayCore): void {
@@ -71,15 +71,17 @@ export function addReload(
   );
 }
 
-function addCertificate({ registry, certificate }: GatewayCore): void {
+function addCertificates({ registry, certificates }: GatewayCore): void {
   const name = 'naru_certificate_expiry_timestamp_seconds';
   const help =
-    'When the certificate at auth.public_url expires, in seconds since 1970; no series: not read, or no TLS.';
-  addGauge(registry, { name, help, labelNames: ['address'] }, () => {
-    const { origin, expiresAtMs } = certificate;
-    if (origin === null || expiresAtMs === null) return [];
-    return [{ labels: { address: origin }, value: expiresAtMs / 1000 }];
-  });
+    'When the certificate at auth.public_url or admin.public_url expires, in seconds since 1970; no series: not read, or no TLS.';
+  addGauge(registry, { name, help, labelNames: ['address'] }, () =>
+    certificates.flatMap(({ origin, expiresAtMs }) =>
+      origin === null || expiresAtMs === null
+        ? []
+        : [{ labels: { address: origin }, value: expiresAtMs / 1000 }],
+    ),
+  );
 }
 
 /** Registers a gauge without labels. */

@@ -37,7 +37,7 @@ export class CertificateWatch {
   #expiresAtMs: number | null = null;
   #isUnreadable = false;
 
-  /** `publicUrl` is `auth.public_url`; without one, or without TLS, there is nothing to watch. */
+  /** Of the dashboard or the console; without one, or without TLS, there is nothing to watch. */
   constructor(publicUrl: string | null, log: Log) {
     this.origin = publicUrl?.startsWith('https:') ? publicUrl : null;
     this.#log = log;

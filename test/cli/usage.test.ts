@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { formatError } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
 import { limitKrw, positiveKrw } from '../../src/cli/arguments.ts';
+import { startCertificateServer } from '../harness/certificate-server.ts';
 import { program } from '../harness/program.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { createInstallation, type Installation, naru, root } from './naru.ts';
@@ -217,6 +218,19 @@ test('config check and doctor warn of a slot whose program cannot be run', async
   assert.deepEqual([check.code, check.rows[0].warnings], [0, faults]);
   const doctor = await installation.run('doctor', '--config', file);
   for (const fault of faults) assert.ok(doctor.out.includes(fault.replace(/^slot \w+: /, '')), doctor.out);
+});
+
+test('doctor reports the certificate at the public address of the dashboard, and of the console', async (t) => {
+  const edge = { trusted_proxies: ['127.0.0.1'] };
+  for (const [config, isOk, days] of [
+    [{ auth: { public_url: await startCertificateServer(t, 60) } }, true, '(59|60)'],
+    [{ edge, admin: { public_url: await startCertificateServer(t, 7) } }, false, '[67]'],
+  ] as const) {
+    const { rows } = await installation.json('doctor', '--config', installation.configure(config));
+    const found = rows.find(({ check }) => check === 'certificate');
+    assert.equal(found?.ok, isOk, JSON.stringify(rows));
+    assert.match(found.detail, new RegExp(`^that of https://localhost:\\d+ expires in ${days} days`));
+  }
 });
 
 test('an endless file is an error for every option that names a file', async () => {

@@ -283,8 +283,14 @@ test('a certificate that is not renewed raises an alert', async (t) => {
   const fresh = await startCertificateServer(t, 60);
   const old = await startCertificateServer(t, 7);
   const scrapes = await Promise.all(
-    [fresh, old].map(async (publicUrl) => {
-      const naru = await startTestGateway({ config: { auth: { public_url: publicUrl } } });
+    [
+      { auth: { public_url: fresh } },
+      {
+        admin: { host: '127.0.0.1', port: 0, public_url: old },
+        edge: { trusted_proxies: ['127.0.0.1'] },
+      },
+    ].map(async (config) => {
+      const naru = await startTestGateway({ config });
       t.after(() => naru.close());
       const name = 'naru_certificate_expiry_timestamp_seconds';
       await until('it is read', async () => (await naru.metric(name)) > 0, 10_000);

@@ -72,7 +72,8 @@ export async function examine(
   findings.push(
     ...(await onDatabase(config, settings.dataDir, (opened) => examineBackups(config.backup, opened))),
   );
-  findings.push(...(await certificate(config)));
+  const { auth, admin } = config;
+  for (const url of [auth.publicUrl, admin.publicUrl]) findings.push(...(await certificate(url)));
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
   findings.push(...(await engines(config, proc)));
@@ -175,8 +176,8 @@ async function clockSkew(opened: Database): Promise<readonly Finding[]> {
     : [good('clock', message)];
 }
 
-/** The certificate at the public address, which may not be reachable from this machine. */
-async function certificate({ auth: { publicUrl } }: Config): Promise<readonly Finding[]> {
+/** The certificate at a public address, which may not be reachable from this machine. */
+async function certificate(publicUrl: string | null): Promise<readonly Finding[]> {
   if (!publicUrl?.startsWith('https:')) return [];
   const expiresAtMs = await readCertificateExpiry(publicUrl).catch(() => null);
   if (expiresAtMs === null) return [good('certificate', `${publicUrl} cannot be reached from here`)];
