@@ -172,6 +172,7 @@ function openConsole(
     'console',
     consoleRows({
       ...pages.context,
+      publicOrigin: config.admin.publicUrl,
       config: () => shared.config,
       slots: shared.slots,
       processes: workers,

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { address } from '../config/validators.ts';
-import { type Email, parseEmail } from '../identity/email.ts';
+import { type Email, isOperatorName, parseEmail } from '../identity/email.ts';
 import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
 import { oldestMajor } from '../postgres/binaries.ts';
 import { parseInstant, systemClock } from '../time/clock.ts';
@@ -190,10 +190,12 @@ export function email(text: string): Email {
   return address;
 }
 
-/** The name of an operator: one line of at most 60 characters. */
+/** The name of an operator. */
 export function operatorName(text: string): string {
-  if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u.test(text) || text.trim() !== text)
-    throw new InvalidArgumentError('must be a name of at most 60 letters, digits, spaces and . _ @ -.');
+  if (!isOperatorName(text) || text.trim() !== text)
+    throw new InvalidArgumentError(
+      'must be a name of at most 60 letters, digits, spaces and . _ @ -, or an e-mail address.',
+    );
   return text;
 }
 

@@ -1,7 +1,20 @@
-import { checked, flag, list, object, optional, secret, shaped, text, withDefault, won } from './fields.ts';
+import { z } from 'zod';
+import {
+  checked,
+  choice,
+  flag,
+  list,
+  object,
+  optional,
+  secret,
+  shaped,
+  text,
+  withDefault,
+  won,
+} from './fields.ts';
 import { encryptedUrl, originUrl } from './validators.ts';
 
-const oidc = object('An OpenID provider with which account owners sign in. Needs `public_url`.', {
+const oidc = object('An OpenID provider with which owners and operators sign in. Needs `public_url`.', {
   name: optional(text('What the button of the sign-in page calls it; by default the host of `issuer`.')),
   issuer: checked(
     'The issuer, as the provider states it; https, except for a loopback address.',
@@ -23,6 +36,17 @@ const oidc = object('An OpenID provider with which account owners sign in. Needs
     ),
     'false',
   ),
+  operator_roles: z
+    .record(
+      shaped('A group.', /^[^\0]{1,200}$/su, 'must be a group of at most 200 characters'),
+      choice('A role.', ['viewer', 'support', 'admin']),
+    )
+    .meta({
+      description:
+        'The role of an operator by its group at the provider; the highest counts. Nobody without one of these groups becomes an operator; a session does not end with the group, so remove who left with `naru operator remove`. Needs `admin.public_url`; empty: operators do not sign in at the provider.',
+    })
+    .prefault({}),
+  groups_claim: withDefault(text('The claim of the provider that lists the groups of a person.'), 'groups'),
 }).transform((oidc) => ({ ...oidc, name: oidc.name ?? new URL(oidc.issuer).host }));
 
 /** Sign-in to the console and the dashboard. */

@@ -52,6 +52,10 @@ export const pageMessages = {
     ko: '이 주소에서는 패스키를 사용할 수 없습니다.',
     en: 'Passkeys cannot be used at this address.',
   },
+  providerDecides: {
+    ko: '회사 계정으로 로그인하는 운영자는 패스키를 등록할 수 없습니다. 역할은 회사 계정의 그룹이 정합니다.',
+    en: 'An operator who signs in with the company account has no passkeys: its groups decide the role.',
+  },
   noProvider: {
     ko: '회사 계정 로그인이 설정되어 있지 않습니다.',
     en: 'Sign-in with a company account is not configured.',

@@ -22,6 +22,11 @@ export function parseEmail(text: string): Email | null {
   return isDomain && domain !== '' ? { text: trimmed, key: trimmed.toLowerCase() } : null;
 }
 
+/** Whether a text can name an operator: one line of at most 60 characters, or an e-mail address. */
+export function isOperatorName(text: string): boolean {
+  return /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u.test(text) || parseEmail(text)?.text === text;
+}
+
 /** The domain of an address, in lower case. */
 export function domainOf({ key }: Email): string {
   return key.slice(key.lastIndexOf('@') + 1);

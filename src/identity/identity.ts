@@ -44,21 +44,24 @@ export function createIdentity(order: IdentityParts) {
     order.operatorSessions ?? { sessionHours: 24, sessionIdleHours: 12 },
   );
   const links = new OneTimeLinks(database, clock);
-  const passkeys = new Passkeys(database, clock);
+  const passkeys = new Passkeys(database, clock, 'owner');
+  const operatorPasskeys = new Passkeys(database, clock, 'operator');
   const throttle = new SignInThrottle(database, clock);
-  const parts = { database, clock, sessions, links, passkeys, throttle, hasher };
+  const parts = { database, clock, sessions, links, passkeys, operatorPasskeys, throttle, hasher };
   const operatorTokens = new OperatorTokens(database, clock);
   const signIn = new SignIn(parts);
+  const operators = new Operators(database, clock);
   return {
     sessions,
     links,
     passkeys,
+    operatorPasskeys,
     signIn,
     owners: new Owners(parts, signIn),
-    operators: new Operators(database, clock),
+    operators,
     tokens: operatorTokens,
     /** Null: not configured. */
-    oidc: oidc === null ? null : new OidcSignIn(oidc, parts, signIn, createAccount),
+    oidc: oidc === null ? null : new OidcSignIn(oidc, { ...parts, operators, signIn, createAccount }),
     /** The session of a cookie's token; null when it does not exist, has ended or was revoked. */
     findSession: (token: string) => sessions.find(token),
     /** Who sends an operator's token; null when it does not exist, has expired or was revoked. */

@@ -2,8 +2,10 @@ import type { Configuration } from 'openid-client';
 import type { OidcConfig } from '../config/config.ts';
 import { isDuplicate } from '../store/connection.ts';
 import type { Sql } from '../store/sql.ts';
-import { domainOf, type Email, parseEmail } from './email.ts';
+import { type OperatorRole, operatorRoles } from './audit.ts';
+import { domainOf, parseEmail } from './email.ts';
 import { findLinkedOwner, linkOwner, listOidcIdentities } from './oidc-sql.ts';
+import type { AdmitFault, Operators, ProviderPerson } from './operators.ts';
 import { findOwner, findOwnerByEmail, insertOwner, type OwnerCredentials } from './owners-sql.ts';
 import type { SignInClient } from './sessions.ts';
 import type { SignIn, SignInOutcome, SignInParts } from './sign-in.ts';
@@ -17,11 +19,19 @@ export type AccountCreator = (
 ) => Promise<number>;
 
 /** Who signed in at the provider. */
-interface Person {
-  readonly issuer: string;
-  readonly subject: string;
-  readonly email: Email;
+interface Person extends ProviderPerson {
   readonly name: string | null;
+  /** The highest role of its groups; null: they have none. */
+  readonly role: OperatorRole | null;
+}
+
+/** Who signs in: an owner to the dashboard, or an operator to the console. */
+type Kind = 'owner' | 'operator';
+
+interface OidcParts extends SignInParts {
+  readonly operators: Operators;
+  readonly signIn: SignIn;
+  readonly createAccount: AccountCreator;
 }
 
 /**
@@ -30,13 +40,13 @@ interface Person {
  * that owner.
  */
 type OidcRefusal =
+  | AdmitFault
   | 'invalid_state'
   | 'provider_failed'
   | 'email_not_verified'
   | 'domain_not_allowed'
   | 'no_account'
-  | 'email_not_confirmed'
-  | 'other_identity';
+  | 'email_not_confirmed';
 
 /** How long the provider may take to respond. */
 const providerTimeoutSec = 8;
@@ -44,24 +54,21 @@ const providerTimeoutSec = 8;
 const refreshMs = 3_600_000;
 
 interface StepData {
+  readonly of: Kind;
   readonly verifier: string;
   readonly state: string;
   readonly nonce: string;
 }
 
-/** Signs owners in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
+/** Signs people in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
 export class OidcSignIn {
   readonly #settings: OidcConfig;
-  readonly #parts: SignInParts;
-  readonly #signIn: SignIn;
-  readonly #createAccount: AccountCreator;
+  readonly #parts: OidcParts;
   #found: { readonly configuration: Promise<Configuration>; readonly atMs: number } | null = null;
 
-  constructor(settings: OidcConfig, parts: SignInParts, signIn: SignIn, createAccount: AccountCreator) {
+  constructor(settings: OidcConfig, parts: OidcParts) {
     this.#settings = settings;
     this.#parts = parts;
-    this.#signIn = signIn;
-    this.#createAccount = createAccount;
   }
 
   /** What the sign-in page calls the provider. */
@@ -69,22 +76,31 @@ export class OidcSignIn {
     return this.#settings.name;
   }
 
+  /** Whether operators sign in at the provider. */
+  get isForOperators(): boolean {
+    return Object.keys(this.#settings.operatorRoles).length > 0;
+  }
+
   /**
    * Begins a sign-in: where to send the browser, and the token that binds its return to this
    * browser. Null when the provider cannot be reached.
    */
-  async begin(redirectUri: string): Promise<{ readonly url: string; readonly step: string } | null> {
+  async begin(
+    of: Kind,
+    redirectUri: string,
+  ): Promise<{ readonly url: string; readonly step: string } | null> {
     const client = await import('openid-client');
     const configuration = await this.#configuration().catch(() => null);
     if (configuration === null) return null;
     const data: StepData = {
+      of,
       verifier: client.randomPKCECodeVerifier(),
       state: client.randomState(),
       nonce: client.randomNonce(),
     };
     const url = client.buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri,
-      scope: 'openid email profile',
+      scope: this.#scopeOf(of, configuration),
       code_challenge: await client.calculatePKCECodeChallenge(data.verifier),
       code_challenge_method: 'S256',
       state: data.state,
@@ -99,25 +115,32 @@ export class OidcSignIn {
 
   /**
    * Signs in the person with whom the provider sent the browser back, to the address `returned`. A
-   * step is used once, and only with the state that it began with.
+   * step is used once, and only where and with the state that it began with.
    */
   async end(
+    of: Kind,
     step: string,
     returned: URL,
     client: SignInClient,
   ): Promise<SignInOutcome | { readonly kind: 'refused'; readonly why: OidcRefusal }> {
     const { database, throttle } = this.#parts;
     return throttle.attempt([addressOf(client)], async () => {
-      const person = await this.#personOf(step, returned);
+      const person = await this.#personOf(of, step, returned);
       if (typeof person === 'string') return refused(person);
       const { allowedDomains } = this.#settings;
       if (allowedDomains.length > 0 && !allowedDomains.includes(domainOf(person.email)))
         return refused('domain_not_allowed');
       const once = () =>
         database.transaction(async (sql) => {
+          const { operators, signIn } = this.#parts;
+          if (of === 'operator') {
+            const operator = await operators.admit(sql, person, person.role);
+            if (typeof operator === 'string') return refused(operator);
+            return signIn.openConsole(sql, operator, 'oidc', client);
+          }
           const owner = await this.#ownerOf(sql, person);
           if (typeof owner === 'string') return refused(owner);
-          return this.#signIn.open(sql, owner, 'oidc', client);
+          return signIn.open(sql, owner, 'oidc', client);
         });
       // Two first sign-ins of one person at the same time: the second finds what the first created.
       return once().catch((error: unknown) => {
@@ -127,10 +150,11 @@ export class OidcSignIn {
     });
   }
 
-  async #personOf(step: string, returned: URL): Promise<Person | OidcRefusal> {
+  async #personOf(of: Kind, step: string, returned: URL): Promise<Person | OidcRefusal> {
     const { database, clock } = this.#parts;
     const begun = await database.transaction((sql) => endStep<StepData>(sql, 'oidc', step, clock.now()));
-    if (begun === null || returned.searchParams.get('state') !== begun.data.state) return 'invalid_state';
+    if (begun?.data.of !== of || returned.searchParams.get('state') !== begun.data.state)
+      return 'invalid_state';
     const { state, nonce, verifier } = begun.data;
     try {
       const client = await import('openid-client');
@@ -144,18 +168,40 @@ export class OidcSignIn {
       const idToken = tokens.claims();
       if (idToken === undefined) return 'provider_failed';
       const { iss: issuer, sub: subject } = idToken;
-      // Many providers state the address only here.
-      const claims =
-        idToken['email'] === undefined
+      // Many providers state the address or the groups only there.
+      const wanted = ['email', ...(of === 'operator' ? [this.#settings.groupsClaim] : [])];
+      const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
+      const more =
+        hasMore && wanted.some((claim) => idToken[claim] === undefined)
           ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
-          : idToken;
+          : {};
+      const claims: Readonly<Record<string, unknown>> = { ...more, ...idToken };
       const { email_verified: isVerified, name } = claims;
       const email = typeof claims['email'] === 'string' ? parseEmail(claims['email']) : null;
       if (email === null || isVerified !== true) return 'email_not_verified';
-      return { issuer, subject, email, name: typeof name === 'string' ? name.slice(0, 200) : null };
+      const role = this.#roleOf(claims[this.#settings.groupsClaim]);
+      return { issuer, subject, email, name: typeof name === 'string' ? name.slice(0, 200) : null, role };
     } catch {
       return 'provider_failed';
     }
+  }
+
+  /** With the scope of the groups where the provider has one: some need it, and others refuse an unknown one. */
+  #scopeOf(of: Kind, configuration: Configuration): string {
+    const { groupsClaim } = this.#settings;
+    const isScope = configuration.serverMetadata().scopes_supported?.includes(groupsClaim) === true;
+    return `openid email profile${of === 'operator' && isScope ? ` ${groupsClaim}` : ''}`;
+  }
+
+  /** The highest role of the groups in a claim, which lists them, or is the only one. */
+  #roleOf(claim: unknown): OperatorRole | null {
+    const groups: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
+    const { operatorRoles: byGroup } = this.#settings;
+    const has = (role: OperatorRole) =>
+      groups.some(
+        (group) => typeof group === 'string' && Object.hasOwn(byGroup, group) && byGroup[group] === role,
+      );
+    return operatorRoles.findLast(has) ?? null;
   }
 
   /** The owner of a person: as linked before, by verified address, or a new one. */
@@ -174,7 +220,7 @@ export class OidcSignIn {
       if (other !== undefined) return other.subject === subject ? owner : 'other_identity';
     } else {
       if (!this.#settings.createAccounts) return 'no_account';
-      const accountId = await this.#createAccount(sql, { name: name ?? email.text, email: email.text });
+      const accountId = await this.#parts.createAccount(sql, { name: name ?? email.text, email: email.text });
       owner = await insertOwner(sql, {
         accountId,
         email,

@@ -7,6 +7,8 @@ const operators = recordOf({
   name: column<string>('name'),
   role: column<OperatorRole>('role'),
   createdAtMs: column<number>('created_at'),
+  /** The OpenID provider at which it signs in; null: by links and passkeys. */
+  oidcIssuer: column<string | null>('oidc_issuer'),
 });
 
 /** An operator of the console: a person. */
@@ -43,6 +45,49 @@ export function findOperator(sql: Sql, name: string): Promise<Operator | null> {
   return operators.first(sql, `${selectOperator} AND name_key = $1`, [keyOf(name)]);
 }
 
+/** The person with this id; null when there is none, or it was removed. */
+export function findOperatorById(sql: Sql, operatorId: number): Promise<Operator | null> {
+  return operators.first(sql, `${selectOperator} AND id = $1`, [operatorId]);
+}
+
+/** The operator that is linked to a person of the OpenID provider, or null. */
+export function findLinkedOperator(
+  sql: Sql,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): Promise<Operator | null> {
+  return operators.first(sql, `${selectOperator} AND oidc_issuer = $1 AND oidc_subject = $2`, [
+    issuer,
+    subject,
+  ]);
+}
+
+/** Whether a person of the OpenID provider, or an operator of this name without one, was removed. */
+export async function wasRemoved(
+  sql: Sql,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+  name: string,
+): Promise<boolean> {
+  const rows = await sql.query(
+    `SELECT FROM operator WHERE removed_at IS NOT NULL AND expires_at IS NULL
+       AND (oidc_issuer = $1 AND oidc_subject = $2 OR oidc_subject IS NULL AND name_key = $3) LIMIT 1`,
+    [issuer, subject, keyOf(name)],
+  );
+  return rows.length > 0;
+}
+
+/** Links an operator to a person of the OpenID provider. */
+export async function linkOperator(
+  sql: Sql,
+  operatorId: number,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): Promise<void> {
+  await sql.query('UPDATE operator SET oidc_issuer = $2, oidc_subject = $3 WHERE id = $1', [
+    operatorId,
+    issuer,
+    subject,
+  ]);
+}
+
 /** Whether there are two administrators or more. */
 export async function hasSeveralAdmins(sql: Sql): Promise<boolean> {
   return (await sql.query(`${selectOperator} AND role = 'admin' LIMIT 2`)).length === 2;
@@ -51,7 +96,7 @@ export async function hasSeveralAdmins(sql: Sql): Promise<boolean> {
 /** Stores an operator; a second one of the same name is a duplicate. */
 export async function insertOperator(
   sql: Sql,
-  { name, role, createdAtMs }: Omit<Operator, 'operatorId'>,
+  { name, role, createdAtMs }: Pick<Operator, 'name' | 'role' | 'createdAtMs'>,
 ): Promise<Operator> {
   const operator = await operators.first(
     sql,

@@ -19,14 +19,11 @@ import {
 import { isAcceptablePassword } from './password-hasher.ts';
 import { exportPersonalData } from './personal-data.ts';
 import { recoveryCodesLeft } from './recovery-codes-sql.ts';
-import type { Session, SignInClient } from './sessions.ts';
+import { recentSignInMs, type Session, type SignInClient } from './sessions.ts';
 import { deleteSessions } from './sessions-sql.ts';
 import type { SignIn, SignInOutcome, SignInParts } from './sign-in.ts';
 import { addressOf, type NotMade, nameOf } from './throttle.ts';
 import { beginTotp, disableTotp, enableTotp, type TotpEnrolment } from './totp.ts';
-
-/** After a sign-in, credentials may be changed for this long without the password. */
-const recentMs = 15 * 60_000;
 
 /** What prevents a link from being redeemed. */
 export type RedeemFault =
@@ -120,7 +117,7 @@ export class Owners {
     client: SignInClient,
   ): Promise<'confirmed' | 'confirm' | NotMade> {
     const { database, clock, hasher, throttle } = this.#parts;
-    if (isRecent(session.createdAtMs, clock.now(), recentMs)) return 'confirmed';
+    if (isRecent(session.createdAtMs, clock.now(), recentSignInMs)) return 'confirmed';
     const owner = session.ownerId === null ? null : await findOwner(database, session.ownerId);
     if (owner?.password == null || password === null) return 'confirm';
     const subjects = [addressOf(client), nameOf(owner.email)];

@@ -7,14 +7,16 @@ import type {
 import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
-import { findOwner, type OwnerCredentials } from './owners-sql.ts';
+import { findOperatorById } from './operators-sql.ts';
+import { findOwner } from './owners-sql.ts';
 import {
   countUse,
-  deletePasskey,
+  deletePasskeys,
   findPasskey,
   insertPasskey,
   listPasskeys,
   type Passkey,
+  type PasskeyHolder,
 } from './passkeys-sql.ts';
 import { beginStep, endStep } from './steps-sql.ts';
 
@@ -23,7 +25,7 @@ import { beginStep, endStep } from './steps-sql.ts';
  * that Node calls experimental.
  */
 const algorithms = [-8, -7, -257];
-/** How many passkeys an owner may have. */
+/** How many passkeys a person may have. */
 const maxPasskeys = 20;
 
 /** The site that passkeys are made for: the origin of the pages and its host name. */
@@ -36,6 +38,13 @@ export interface PasskeySite {
 export interface PasskeyChallenge<Options> {
   readonly step: string;
   readonly options: Options;
+}
+
+interface StepData {
+  readonly challenge: string;
+  readonly holder: PasskeyHolder;
+  /** Null: of a sign-in. */
+  readonly holderId: number | null;
 }
 
 /**
@@ -51,31 +60,34 @@ export function passkeySite(origin: string): PasskeySite | null {
     : null;
 }
 
-/** Passkeys (WebAuthn). User verification is required, so a passkey alone is two factors. */
+/**
+ * The passkeys (WebAuthn) of owners, or of operators. User verification is required, so a passkey alone
+ * is two factors.
+ */
 export class Passkeys {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #holder: PasskeyHolder;
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database, clock: Clock, holder: PasskeyHolder) {
     this.#database = database;
     this.#clock = clock;
+    this.#holder = holder;
   }
 
-  /** Begins to add a passkey. Null when there is no such owner. */
+  /** Begins to add a passkey. Null when there is no such person, or it may have none. */
   async beginRegistration(
-    ownerId: number,
+    holderId: number,
     site: PasskeySite,
   ): Promise<PasskeyChallenge<PublicKeyCredentialCreationOptionsJSON> | null> {
-    const owner = await findOwner(this.#database, ownerId);
-    if (owner === null) return null;
+    const user = await this.#userOf(holderId);
+    if (user === null) return null;
     const { generateRegistrationOptions } = await import('@simplewebauthn/server');
-    const known = await listPasskeys(this.#database, ownerId);
+    const known = await listPasskeys(this.#database, this.#holder, holderId);
     const options = await generateRegistrationOptions({
       rpName: 'Naru',
       rpID: site.host,
-      userName: owner.email,
-      userDisplayName: owner.name ?? owner.email,
-      userID: new Uint8Array(owner.webauthnId),
+      ...user,
       attestationType: 'none',
       supportedAlgorithmIDs: algorithms,
       excludeCredentials: known.map(({ credentialId, transports }) => ({
@@ -84,21 +96,21 @@ export class Passkeys {
       })),
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     });
-    return this.#begin('passkey-registration', ownerId, options);
+    return this.#begin('passkey-registration', holderId, options);
   }
 
   /** Adds the passkey that a browser made; null when the response is not to the challenge. */
   async register(
-    ownerId: number,
+    holderId: number,
     site: PasskeySite,
     reply: { readonly step: string; readonly name: string; readonly response: RegistrationResponseJSON },
   ): Promise<Passkey | null> {
     const step = await this.#end('passkey-registration', reply.step);
-    if (step === null || step.ownerId !== ownerId) return null;
+    if (step === null || step.holderId !== holderId) return null;
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
     const verified = await verifyRegistrationResponse({
       response: reply.response,
-      expectedChallenge: step.data.challenge,
+      expectedChallenge: step.challenge,
       expectedOrigin: site.origin,
       expectedRPID: site.host,
       requireUserVerification: true,
@@ -106,12 +118,12 @@ export class Passkeys {
     }).catch(() => null);
     if (verified?.verified !== true) return null;
     const { credential } = verified.registrationInfo;
-    if ((await listPasskeys(this.#database, ownerId)).length >= maxPasskeys) return null;
+    if ((await this.list(holderId)).length >= maxPasskeys) return null;
     try {
       return await this.#database.transaction((sql) =>
-        insertPasskey(sql, {
+        insertPasskey(sql, this.#holder, {
           credentialId: Buffer.from(credential.id, 'base64url'),
-          ownerId,
+          holderId,
           publicKey: Buffer.from(credential.publicKey),
           signCount: credential.counter,
           transports: credential.transports ?? [],
@@ -132,22 +144,20 @@ export class Passkeys {
     return this.#begin('passkey', null, options);
   }
 
-  /**
-   * The owner whose passkey signed the challenge; null when none did. A challenge is accepted
-   * once.
-   */
+  /** Whose passkey signed the challenge; null when none did. A challenge is accepted once. */
   async verify(
     site: PasskeySite,
     reply: { readonly step: string; readonly response: AuthenticationResponseJSON },
-  ): Promise<OwnerCredentials | null> {
+  ): Promise<number | null> {
     const step = await this.#end('passkey', reply.step);
     if (step === null) return null;
-    const passkey = await findPasskey(this.#database, Buffer.from(reply.response.id, 'base64url'));
+    const credentialId = Buffer.from(reply.response.id, 'base64url');
+    const passkey = await findPasskey(this.#database, this.#holder, credentialId);
     if (passkey === null) return null;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const verified = await verifyAuthenticationResponse({
       response: reply.response,
-      expectedChallenge: step.data.challenge,
+      expectedChallenge: step.challenge,
       expectedOrigin: site.origin,
       expectedRPID: site.host,
       requireUserVerification: true,
@@ -160,34 +170,55 @@ export class Passkeys {
     }).catch(() => null);
     if (verified?.verified !== true) return null;
     const isCounted = await this.#database.transaction((sql) =>
-      countUse(sql, passkey, verified.authenticationInfo.newCounter, this.#clock.now()),
+      countUse(sql, this.#holder, passkey, verified.authenticationInfo.newCounter, this.#clock.now()),
     );
-    return isCounted ? findOwner(this.#database, passkey.ownerId) : null;
+    return isCounted ? passkey.holderId : null;
   }
 
-  /** The passkeys of an owner, oldest first. */
-  list(ownerId: number): Promise<readonly Passkey[]> {
-    return listPasskeys(this.#database, ownerId);
+  /** The passkeys of a person, oldest first. */
+  list(holderId: number): Promise<readonly Passkey[]> {
+    return listPasskeys(this.#database, this.#holder, holderId);
   }
 
-  /** Removes a passkey of an owner; false when it has none with this id. */
-  remove(ownerId: number, passkeyId: number): Promise<boolean> {
-    return this.#database.transaction((sql) => deletePasskey(sql, ownerId, passkeyId));
+  /** Whether a person may have passkeys: not an operator of the OpenID provider, whose groups decide. */
+  async mayHave(holderId: number): Promise<boolean> {
+    return (await this.#userOf(holderId)) !== null;
+  }
+
+  /** Removes a passkey of a person; false when it has none with this id. */
+  remove(holderId: number, passkeyId: number): Promise<boolean> {
+    return this.#database.transaction((sql) => deletePasskeys(sql, this.#holder, holderId, passkeyId));
+  }
+
+  /** What an authenticator shows of a person. Null: gone, or an operator for whom the OpenID provider decides. */
+  async #userOf(holderId: number) {
+    if (this.#holder === 'operator') {
+      const operator = await findOperatorById(this.#database, holderId);
+      return operator === null || operator.oidcIssuer !== null ? null : { userName: operator.name };
+    }
+    const owner = await findOwner(this.#database, holderId);
+    if (owner === null) return null;
+    const { email, name, webauthnId } = owner;
+    return { userName: email, userDisplayName: name ?? email, userID: new Uint8Array(webauthnId) };
   }
 
   async #begin<Options extends { readonly challenge: string }>(
     kind: 'passkey' | 'passkey-registration',
-    ownerId: number | null,
+    holderId: number | null,
     options: Options,
   ): Promise<PasskeyChallenge<Options>> {
-    const begun = { kind, ownerId, data: { challenge: options.challenge } };
-    const step = await this.#database.transaction((sql) => beginStep(sql, begun, this.#clock.now()));
+    const ownerId = this.#holder === 'owner' ? holderId : null;
+    const data: StepData = { challenge: options.challenge, holder: this.#holder, holderId };
+    const step = await this.#database.transaction((sql) =>
+      beginStep(sql, { kind, ownerId, data }, this.#clock.now()),
+    );
     return { step, options };
   }
 
-  #end(kind: 'passkey' | 'passkey-registration', token: string) {
-    return this.#database.transaction((sql) =>
-      endStep<{ readonly challenge: string }>(sql, kind, token, this.#clock.now()),
+  async #end(kind: 'passkey' | 'passkey-registration', token: string): Promise<StepData | null> {
+    const step = await this.#database.transaction((sql) =>
+      endStep<StepData>(sql, kind, token, this.#clock.now()),
     );
+    return step?.data.holder === this.#holder ? step.data : null;
   }
 }

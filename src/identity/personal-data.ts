@@ -12,7 +12,7 @@ import { listSessions } from './sessions-sql.ts';
 export async function exportPersonalData(sql: Sql, ownerId: number): Promise<object | null> {
   const owner = await findOwner(sql, ownerId);
   if (owner === null) return null;
-  const passkeys = await listPasskeys(sql, ownerId);
+  const passkeys = await listPasskeys(sql, 'owner', ownerId);
   const sessions = await listSessions(sql, { kind: 'one-owner', ownerId });
   const identities = await listOidcIdentities(sql, ownerId);
   return {

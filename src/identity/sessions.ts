@@ -17,6 +17,8 @@ import {
 } from './sessions-sql.ts';
 import { hashOfToken, newToken } from './tokens.ts';
 
+/** After a sign-in, credentials may be changed for this long without another proof. */
+export const recentSignInMs = 15 * 60_000;
 const hourMs = 3_600_000;
 /** A session is written at most this often, however many requests it makes. */
 const touchEveryMs = 60_000;

@@ -2,10 +2,12 @@ import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
+import { recordAct } from './audit-sql.ts';
 import { parseEmail } from './email.ts';
 import type { OneTimeLinks } from './links.ts';
 import { accountFault } from './links-sql.ts';
-import { findOwnerByEmail, lockOwner, replaceHash } from './owners-sql.ts';
+import { findOperatorById, type Operator } from './operators-sql.ts';
+import { findOwner, findOwnerByEmail, lockOwner, replaceHash } from './owners-sql.ts';
 import type { PasskeySite, Passkeys } from './passkeys.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import type { OpenedSession, Sessions, SignInClient } from './sessions.ts';
@@ -34,6 +36,7 @@ export interface SignInParts {
   readonly sessions: Sessions;
   readonly links: OneTimeLinks;
   readonly passkeys: Passkeys;
+  readonly operatorPasskeys: Passkeys;
   readonly throttle: SignInThrottle;
   readonly hasher: PasswordHasher;
 }
@@ -111,9 +114,30 @@ export class SignIn {
   ): Promise<SignInOutcome> {
     const { database, passkeys, throttle } = this.#parts;
     return throttle.attempt([addressOf(client)], async () => {
-      const owner = await passkeys.verify(site, reply);
-      if (owner === null) return failed;
-      return database.transaction((sql) => this.open(sql, owner, 'passkey', client));
+      const ownerId = await passkeys.verify(site, reply);
+      if (ownerId === null) return failed;
+      return database.transaction(async (sql) => {
+        const owner = await findOwner(sql, ownerId);
+        return owner === null ? failed : this.open(sql, owner, 'passkey', client);
+      });
+    });
+  }
+
+  /** The same for an operator. One that the OpenID provider knows signs in there: its groups decide. */
+  async withOperatorPasskey(
+    site: PasskeySite,
+    reply: { readonly step: string; readonly response: AuthenticationResponseJSON },
+    client: SignInClient,
+  ): Promise<SignInOutcome> {
+    const { database, operatorPasskeys, throttle } = this.#parts;
+    return throttle.attempt([addressOf(client)], async () => {
+      const operatorId = await operatorPasskeys.verify(site, reply);
+      if (operatorId === null) return failed;
+      return database.transaction(async (sql) => {
+        const operator = await findOperatorById(sql, operatorId);
+        if (operator === null || operator.oidcIssuer !== null) return failed;
+        return this.openConsole(sql, operator, 'passkey', client);
+      });
     });
   }
 
@@ -144,8 +168,8 @@ export class SignIn {
         const link = await links.use(sql, token, purpose);
         if (link?.accountId != null)
           return this.open(sql, { accountId: link.accountId, ownerId: null }, 'link', client);
-        if (link?.operatorId != null) return this.open(sql, { operatorId: link.operatorId }, 'link', client);
-        return failed;
+        const operator = link?.operatorId == null ? null : await findOperatorById(sql, link.operatorId);
+        return operator === null ? failed : this.openConsole(sql, operator, 'link', client);
       }),
     );
   }
@@ -156,6 +180,18 @@ export class SignIn {
    */
   countBegin({ limitedAs }: SignInClient): Promise<number | null> {
     return this.#parts.throttle.take([{ kind: 'begin', value: limitedAs }]);
+  }
+
+  /** Opens a session of an operator in a transaction, with an act in the audit log. */
+  async openConsole(
+    sql: Sql,
+    { operatorId, name, role }: Operator,
+    via: SignInWay,
+    client: SignInClient,
+  ): Promise<SignInOutcome> {
+    const act = { act: 'operator.sign_in', subject: name, after: { via } };
+    await recordAct(sql, { kind: 'operator', operatorId, name, role }, act, this.#parts.clock.now());
+    return this.open(sql, { operatorId }, via, client);
   }
 
   /**

@@ -37,10 +37,14 @@ export interface PageContext {
   readonly watchers: Watchers;
 }
 
-/** What the rows of the dashboard use. */
-export interface DashboardContext extends PageContext {
+/** What sign-in at an address of an area uses besides. */
+export interface SitePageContext extends PageContext {
   /** The origin that the configuration states; null: the one that the browser uses. */
   readonly publicOrigin: string | null;
+}
+
+/** What the rows of the dashboard use. */
+export interface DashboardContext extends SitePageContext {
   /** Null: no provider of payments by card is configured. */
   readonly payments: Payments | null;
   readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;
@@ -69,7 +73,7 @@ export interface DashboardContext extends PageContext {
 }
 
 /** What the rows of the console use. */
-export interface ConsoleContext extends PageContext {
+export interface ConsoleContext extends SitePageContext {
   readonly log: Log;
   /** Where the logs of the engines are. */
   readonly dataDir: string;

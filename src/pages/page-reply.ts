@@ -53,7 +53,12 @@ export const sessionCookies: Readonly<Record<Area, string>> = {
 
 /** The session token that a browser sent for an area, or null. */
 export function sessionTokenOf(area: Area, client: PageClient): string | null {
-  return client.cookie(`${prefixOf(client)}${sessionCookies[area]}`);
+  return ownCookie(sessionCookies[area], client);
+}
+
+/** The value of a cookie that `cookieLine` set, or null. */
+export function ownCookie(name: string, client: PageClient): string | null {
+  return client.cookie(`${prefixOf(client)}${name}`);
 }
 
 /** Of a cookie's name. A cookie with the prefix is for one name and all its paths. */
@@ -66,12 +71,30 @@ function prefixOf({ isHostBound }: Pick<PageClient, 'isHostBound'>): '' | '__Hos
  * session cookie ends with the browser at the latest; the server decides when it really ends.
  */
 export function sessionCookie(area: Area, token: string | null, client: CookieClient): string {
+  const kept = { path: `/${area}`, sameSite: 'Strict', maxAgeSec: token === null ? 0 : null } as const;
+  return cookieLine(sessionCookies[area], token, kept, client);
+}
+
+/**
+ * The `Set-Cookie` value of a cookie that no script reads; null ends it. `path` holds but where the
+ * cookie is for one name; `maxAgeSec` null: until the browser ends.
+ */
+export function cookieLine(
+  name: string,
+  value: string | null,
+  kept: {
+    readonly path: string;
+    readonly sameSite: 'Strict' | 'Lax';
+    readonly maxAgeSec: number | null;
+  },
+  client: CookieClient,
+): string {
   return [
-    `${prefixOf(client)}${sessionCookies[area]}=${token ?? ''}`,
-    `Path=/${client.isHostBound ? '' : area}`,
+    `${prefixOf(client)}${name}=${value ?? ''}`,
+    `Path=${client.isHostBound ? '/' : kept.path}`,
     'HttpOnly',
-    'SameSite=Strict',
+    `SameSite=${kept.sameSite}`,
     ...(client.isSecure ? ['Secure'] : []),
-    ...(token === null ? ['Max-Age=0'] : []),
+    ...(kept.maxAgeSec === null ? [] : [`Max-Age=${kept.maxAgeSec}`]),
   ].join('; ');
 }

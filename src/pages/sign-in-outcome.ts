@@ -88,8 +88,12 @@ export function attemptRefusal(
  * Refuses a browser that requests too many challenges and links: each is a row of the database,
  * read or stored.
  */
-export async function assertMayBegin(identity: Pick<Identity, 'signIn'>, client: PageClient): Promise<void> {
-  const retryAfterSec = await identity.signIn.countBegin(signInClientOf('dashboard', client));
+export async function assertMayBegin(
+  identity: Pick<Identity, 'signIn'>,
+  area: Area,
+  client: PageClient,
+): Promise<void> {
+  const retryAfterSec = await identity.signIn.countBegin(signInClientOf(area, client));
   if (retryAfterSec !== null) throw attemptRefusal({ kind: 'throttled', retryAfterSec });
 }
 

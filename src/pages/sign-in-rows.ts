@@ -3,9 +3,9 @@ import { hashKey } from '../accounts/api-key.ts';
 import type { KeyRow } from '../accounts/keys.ts';
 import { ownRules } from '../accounts/rules.ts';
 import type { Identity } from '../identity/identity.ts';
-import { passkeySite } from '../identity/passkeys.ts';
 import { isoOf } from '../time/clock.ts';
-import type { DashboardContext, PageContext } from './context.ts';
+import type { DashboardContext, SitePageContext } from './context.ts';
+import { findPasskeySite, findProvider } from './external-sign-in-rows.ts';
 import { emailText, passwordText, personName, tokenText } from './identity-shapes.ts';
 import { pageRoute } from './page-route.ts';
 import { instant } from './shapes.ts';
@@ -18,14 +18,27 @@ import {
   signInShape,
 } from './sign-in-outcome.ts';
 
-/** The way into the console: a one-time link. */
-export function consoleSignInPage({ identity }: PageContext) {
-  return signInPage({
-    path: '/console/api/sign-in/link',
-    summary: 'Sign in as an operator with a one-time link',
-    body: z.object({ token: tokenText }),
-    attempt: ({ body }, client) => identity.signIn.withLink('console', body.token, client),
-  });
+/** The ways into the console but those of `externalSignInPages`: a one-time link. */
+export function consoleSignInPages(parts: SitePageContext) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/sign-in',
+      credential: 'none',
+      summary: 'The sign-in methods of this address besides a one-time link',
+      response: z.strictObject({ passkey: z.boolean(), oidc: z.boolean() }),
+      handle: ({ client }) => ({
+        passkey: findPasskeySite('console', parts, client) !== null,
+        oidc: findProvider('console', parts, client) !== null,
+      }),
+    }),
+    signInPage({
+      path: '/console/api/sign-in/link',
+      summary: 'Sign in as an operator with a one-time link',
+      body: z.object({ token: tokenText }),
+      attempt: ({ body }, client) => parts.identity.signIn.withLink('console', body.token, client),
+    }),
+  ];
 }
 
 /** The ways into the dashboard: password and code, management key, one-time link, invitation. */
@@ -46,7 +59,7 @@ export function dashboardSignInPages(parts: DashboardContext) {
       }),
       handle: ({ client }) => ({
         password: true,
-        passkey: passkeySite(parts.publicOrigin ?? client.origin) !== null,
+        passkey: findPasskeySite('dashboard', parts, client) !== null,
         oidc: identity.oidc !== null,
         oidc_name: identity.oidc?.name ?? null,
         key: true,
@@ -99,7 +112,7 @@ function linkPages(identity: Identity) {
         expires_at: instant,
       }),
       handle: async ({ body, client }) => {
-        await assertMayBegin(identity, client);
+        await assertMayBegin(identity, 'dashboard', client);
         const link = await identity.links.read(body.token);
         if (link === null || link.purpose === 'console') throw redeemRefusal('invalid_link');
         return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };

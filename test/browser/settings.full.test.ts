@@ -6,12 +6,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import type { BrowserContext } from 'playwright-core';
 import { parseEmail } from '../../src/identity/email.ts';
 import { totpCode, totpStepAt } from '../../src/identity/totp-code.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, type PageResponse } from '../harness/pages.ts';
 import { fullOnly } from '../harness/tier.ts';
+import { addAuthenticator } from './authenticator.ts';
 import { phone, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const cli = { kind: 'cli', name: 'tests' } as const;
@@ -78,23 +79,6 @@ async function signInThere(context: BrowserContext, email: string): Promise<void
   const body = { email, password };
   const api = new PageBrowser(origin, 'dashboard', null);
   await addSession(context, sessionOf(await api.send('POST', '/sign-in/password', { body })));
-}
-
-/** An authenticator of the browser that confirms every request, until the session is detached. */
-async function addAuthenticator(context: BrowserContext, page: Page): Promise<CDPSession> {
-  const session = await context.newCDPSession(page);
-  await session.send('WebAuthn.enable');
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return session;
 }
 
 /** A window without the noise of refusals that the test wants: the browser reports each response of 4xx. */

@@ -16,6 +16,8 @@ test('an OpenID provider has defaults, and its name is the host of the issuer', 
     clientId: 'naru',
     allowedDomains: [],
     createAccounts: false,
+    operatorRoles: {},
+    groupsClaim: 'groups',
   });
 });
 
@@ -30,6 +32,19 @@ test('an OpenID provider needs the public origin, and encryption beyond this mac
     faultsOf(`auth: { public_url: "https://n.example", ${plain.replace('login.example', 'localhost:99')} }`),
     [],
   );
+});
+
+// spec:operator/4.3
+test('the roles of groups are known roles, and need the public origin of the console', () => {
+  const faults = (roles: string, admin = 'admin: { public_url: "https://console.example" }') =>
+    faultsOf(
+      `${admin}\nedge: { trusted_proxies: [127.0.0.1] }\nauth: { public_url: "https://n.example", ${oidc.replace(' }', `, operator_roles: ${roles} }`)} }`,
+    ).join();
+  assert.equal(faults('{ "/운영 팀": admin, "cn=desk,dc=example": support }'), '');
+  assert.match(faults('{ ops: owner }'), /operator_roles\.ops: .*viewer.*support.*admin/s);
+  assert.match(faults('{ ops: [admin] }'), /operator_roles\.ops/);
+  assert.match(faults('[ops]'), /operator_roles/);
+  assert.match(faults('{ ops: admin }', ''), /operator_roles: needs admin\.public_url/);
 });
 
 test('the public origin has no path', () => {

@@ -8,6 +8,7 @@ import { openIdentity } from '../../src/operations/open-identity.ts';
 import { freePort } from '../harness/free-port.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
+import { type OpenIdProvider, startProvider } from '../identity/openid-provider.ts';
 import { startNginx } from './nginx.ts';
 
 const cli = { kind: 'cli', name: 'test' } as const;
@@ -16,8 +17,13 @@ const cli = { kind: 'cli', name: 'test' } as const;
 test('a proxy serves the console at its public name only, with cookies of that name', async (t) => {
   const port = await freePort();
   const origin = `https://console.example.com:${port}`;
+  const callback = '/console/api/sign-in/oidc/callback';
+  const provider = await startProvider(`${origin}${callback}`);
+  t.after(() => provider.stop());
+  const oidc = { issuer: provider.issuer, client_id: 'naru', client_secret: 'secret-of-the-client' };
   const gateway = await startTestGateway({
     config: {
+      auth: { public_url: 'https://naru.example.com', oidc: { ...oidc, operator_roles: { ops: 'viewer' } } },
       admin: { host: '127.0.0.1', port: 0, public_url: origin },
       edge: { trusted_proxies: ['127.0.0.1'] },
     },
@@ -59,6 +65,7 @@ test('a proxy serves the console at its public name only, with cookies of that n
   const sessions = await read({ cookie: `__Host-${session}`, 'x-forwarded-for': '192.0.2.1' });
   assert.equal(sessions.status, 200, sessions.text);
   assert.equal(JSON.parse(sessions.text).items[0].address, '127.0.0.2');
+  await signInAtProvider(port, { provider, callback, own });
   assert.equal((await send(port, 'GET', '/', { host, accept: 'text/html' })).status, 302);
   for (const path of ['/metrics', '/console/../metrics', '/console/%2e%2e/metrics', '/api/v1/models'])
     assert.equal((await send(port, 'GET', path, { host })).status, 404, path);
@@ -71,19 +78,54 @@ test('a proxy serves the console at its public name only, with cookies of that n
   assert.equal(api.status, 404);
 });
 
+/** The whole way at the provider and back; a neighbouring name can plant no step either. */
+async function signInAtProvider(
+  port: number,
+  {
+    provider,
+    callback,
+    own,
+  }: {
+    readonly provider: OpenIdProvider;
+    readonly callback: string;
+    readonly own: Record<string, string> & { readonly host: string };
+  },
+): Promise<void> {
+  const { host } = own;
+  const ways = await send(port, 'GET', '/console/api/sign-in', { host });
+  assert.deepEqual(JSON.parse(ways.text), { passkey: true, oidc: true });
+  const begun = await send(port, 'POST', '/console/api/sign-in/oidc', own);
+  const [step = ''] = begun.cookies;
+  const kept = /^__Host-(naru_sign_in=[\w-]{43}); Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=600$/.exec(
+    step,
+  );
+  assert.ok(kept !== null, step);
+  const { search } = await provider.visit(JSON.parse(begun.text).url, 'e1|kim@example.com|true|ops');
+  const planted = await send(port, 'GET', callback + search, { host, cookie: kept[1] ?? '' });
+  assert.equal(planted.location, '/console/sign-in?refused=invalid_state');
+  const done = await send(port, 'GET', callback + search, { host, cookie: `__Host-${kept[1]}` });
+  assert.equal(done.location, '/console/', done.text);
+  assert.match(
+    done.cookies[1] ?? '',
+    /^__Host-naru_console=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+  );
+}
+
 function send(port: number, method: string, path: string, headers: Record<string, string>, body = '') {
   const { promise, resolve, reject } = Promise.withResolvers<{
     readonly status: number;
     readonly text: string;
     readonly type: string;
     readonly cookies: readonly string[];
+    readonly location: string | undefined;
   }>();
   const tls = { rejectUnauthorized: false, agent: false };
   const options = { ...tls, host: '127.0.0.1', port, method, path, headers, localAddress: '127.0.0.2' };
   const outgoing = request(options, async (response) => {
     const text = (await response.setEncoding('utf8').toArray()).join('');
     const type = text.startsWith('{') ? (JSON.parse(text).error?.type ?? '') : '';
-    resolve({ status: response.statusCode ?? 0, text, type, cookies: response.headers['set-cookie'] ?? [] });
+    const { 'set-cookie': cookies = [], location } = response.headers;
+    resolve({ status: response.statusCode ?? 0, text, type, cookies, location });
   });
   outgoing.once('error', reject).end(body);
   return promise;

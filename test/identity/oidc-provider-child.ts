@@ -1,15 +1,15 @@
 /**
- * A real OpenID provider for tests, as a process of its own: its argument is the redirect address,
- * and it prints its port. `PUT /people/SUBJECT` states the address of a person, who then signs in
- * by its subject and any password.
+ * A real OpenID provider for tests, as a process of its own: its arguments are the redirect addresses,
+ * and it prints its port. `PUT /people/SUBJECT` states the address and groups of a person, who then
+ * signs in by its subject and any password.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 // @ts-expect-error the package has no types
 import Provider from 'oidc-provider';
 
-const [redirectUri = ''] = process.argv.slice(2);
-const people = new Map<string, { readonly email: string; readonly email_verified: boolean }>();
+const redirectUris = process.argv.slice(2);
+const people = new Map<string, object>();
 const server = createServer();
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
@@ -18,12 +18,17 @@ server.listen(0, '127.0.0.1', () => {
       {
         client_id: 'naru',
         client_secret: 'secret-of-the-client',
-        redirect_uris: [redirectUri],
+        redirect_uris: redirectUris,
         grant_types: ['authorization_code'],
         response_types: ['code'],
       },
     ],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    claims: {
+      openid: ['sub'],
+      email: ['email', 'email_verified'],
+      profile: ['name'],
+      groups: ['groups'],
+    },
     pkce: { required: () => true },
     features: { devInteractions: { enabled: true } },
     cookies: { keys: ['of the test'] },

@@ -29,6 +29,8 @@ function settings(changed: Partial<OidcConfig> = {}): OidcConfig {
     clientSecret: new Secret('secret-of-the-client'),
     allowedDomains: [],
     createAccounts: false,
+    operatorRoles: {},
+    groupsClaim: 'groups',
     ...changed,
   };
 }
@@ -36,12 +38,12 @@ function settings(changed: Partial<OidcConfig> = {}): OidcConfig {
 const oidcOf = (node = world.identity) => node.oidc ?? assert.fail('no provider');
 
 async function begin(node = world.identity) {
-  return (await oidcOf(node).begin(redirectUri)) ?? assert.fail('the provider is not reachable');
+  return (await oidcOf(node).begin('owner', redirectUri)) ?? assert.fail('the provider is not reachable');
 }
 
 async function signIn(person: string, node = world.identity) {
   const { url, step } = await begin(node);
-  return oidcOf(node).end(step, await provider.visit(url, person), browser());
+  return oidcOf(node).end('owner', step, await provider.visit(url, person), browser());
 }
 
 test('an owner whose address an operator stated signs in, on another node than it began', async () => {
@@ -49,6 +51,7 @@ test('an owner whose address an operator stated signs in, on another node than i
   const { ownerId } = await world.owner(accountId, 'known@example.com');
   const { url, step } = await begin();
   const outcome = await oidcOf(world.other).end(
+    'owner',
     step,
     await provider.visit(url, 's1|Known@Example.com|true'),
     browser(),
@@ -107,6 +110,7 @@ test('an unknown person gets an account only if the configuration creates them',
   const creating = openIdentityAt(world, settings({ createAccounts: true }));
   const { url, step } = await begin(creating);
   const outcome = await oidcOf(creating).end(
+    'owner',
     step,
     await provider.visit(url, 's6|new@example.com|true'),
     browser(),
@@ -126,7 +130,7 @@ test('an unknown person gets an account only if the configuration creates them',
     }),
   );
   const both = await Promise.all(
-    visits.map((one) => oidcOf(creating).end(one.step, one.returned, browser())),
+    visits.map((one) => oidcOf(creating).end('owner', one.step, one.returned, browser())),
   );
   const sessions = await Promise.all(both.map((one) => world.identity.findSession(tokenOf(one))));
   assert.equal(new Set(sessions.map((one) => one?.kind === 'owner' && one.accountId)).size, 1);
@@ -156,10 +160,10 @@ test('a return without its step, with another state, or for the second time is r
   const returned = await provider.visit(first.url, person);
   const second = await begin();
   // The attacker's own return in the browser of a victim: a login CSRF.
-  assert.deepEqual(await oidcOf().end('a'.repeat(43), returned, browser()), invalid);
-  assert.deepEqual(await oidcOf().end(second.step, returned, browser()), invalid);
-  tokenOf(await oidcOf().end(first.step, returned, browser()));
-  assert.deepEqual(await oidcOf().end(first.step, returned, browser()), invalid);
+  assert.deepEqual(await oidcOf().end('owner', 'a'.repeat(43), returned, browser()), invalid);
+  assert.deepEqual(await oidcOf().end('owner', second.step, returned, browser()), invalid);
+  tokenOf(await oidcOf().end('owner', first.step, returned, browser()));
+  assert.deepEqual(await oidcOf().end('owner', first.step, returned, browser()), invalid);
 });
 
 // security:49
@@ -170,7 +174,7 @@ test('a code of another request is refused, even with the right state', async ()
   const stolen = (await provider.visit(one.url, person)).searchParams.get('code') ?? '';
   const returned = await provider.visit(two.url, person);
   returned.searchParams.set('code', stolen);
-  assert.deepEqual(await oidcOf().end(two.step, returned, browser()), {
+  assert.deepEqual(await oidcOf().end('owner', two.step, returned, browser()), {
     kind: 'refused',
     why: 'provider_failed',
   });
@@ -181,7 +185,7 @@ test('an error of the provider is a refusal', async () => {
   const returned = new URL(redirectUri);
   returned.searchParams.set('error', 'access_denied');
   returned.searchParams.set('state', new URL(url).searchParams.get('state') ?? '');
-  assert.deepEqual(await oidcOf().end(step, returned, browser()), {
+  assert.deepEqual(await oidcOf().end('owner', step, returned, browser()), {
     kind: 'refused',
     why: 'provider_failed',
   });
@@ -201,7 +205,7 @@ test('a provider that is away is a refusal, and is tried again', async () => {
   after(() => front.close());
   const { port } = front.address() as AddressInfo;
   const node = openIdentityAt(world, settings({ issuer: `http://127.0.0.1:${port}` }));
-  assert.equal(await oidcOf(node).begin(redirectUri), null);
+  assert.equal(await oidcOf(node).begin('owner', redirectUri), null);
   isAway = false;
-  assert.notEqual(await oidcOf(node).begin(redirectUri), null);
+  assert.notEqual(await oidcOf(node).begin('owner', redirectUri), null);
 });

@@ -6,16 +6,20 @@ import { join } from 'node:path';
 export interface OpenIdProvider {
   readonly issuer: string;
   /**
-   * Signs in as `subject|address|verified`; returns the address to which the browser is sent back.
+   * Signs in as `subject|address|verified|group,group`; returns the address to which the browser is sent back.
    */
   visit(url: string, person: string): Promise<URL>;
   stop(): void;
 }
 
-export async function startProvider(redirectUri: string): Promise<OpenIdProvider> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'oidc-provider-child.ts'), redirectUri], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
+export async function startProvider(...redirectUris: readonly string[]): Promise<OpenIdProvider> {
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'oidc-provider-child.ts'), ...redirectUris],
+    {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    },
+  );
   const port = await new Promise<string>((resolve, reject) => {
     child.stdout?.once('data', (line) => resolve(String(line).trim()));
     child.once('exit', () => reject(new Error('the provider did not start')));
@@ -23,19 +27,27 @@ export async function startProvider(redirectUri: string): Promise<OpenIdProvider
   const issuer = `http://127.0.0.1:${port}`;
   return {
     issuer,
-    visit: (url, person) => visit(issuer, redirectUri, url, person),
+    visit: (url, person) => visit(issuer, redirectUris, url, person),
     stop: () => void child.kill(),
   };
 }
 
-/**
- * Does what a browser does at the provider, as this person (`subject|address|verified`); returns
- * the address to which it is sent back.
- */
-async function visit(issuer: string, redirectUri: string, url: string, person: string): Promise<URL> {
-  const [subject = '', email, verified] = person.split('|');
-  const body = JSON.stringify({ email, email_verified: verified === 'true' });
-  await fetch(`${issuer}/people/${subject}`, { method: 'PUT', body });
+/** Tells the provider about a person; returns its subject. */
+export async function statePerson(issuer: string, person: string): Promise<string> {
+  const [subject = '', email, verified, groups] = person.split('|');
+  const body = { email, email_verified: verified === 'true', groups: groups?.split(',') };
+  await fetch(`${issuer}/people/${subject}`, { method: 'PUT', body: JSON.stringify(body) });
+  return subject;
+}
+
+/** Does what a browser does at the provider; returns the address to which it is sent back. */
+async function visit(
+  issuer: string,
+  redirectUris: readonly string[],
+  url: string,
+  person: string,
+): Promise<URL> {
+  const subject = await statePerson(issuer, person);
   const cookies = new Map<string, string>();
   let next = new URL(url);
   let form: URLSearchParams | null = null;
@@ -54,7 +66,7 @@ async function visit(issuer: string, redirectUri: string, url: string, person: s
     form = null;
     if (location !== null) {
       next = new URL(location, next);
-      if (next.href.startsWith(redirectUri)) return next;
+      if (redirectUris.some((uri) => next.href.startsWith(uri))) return next;
       continue;
     }
     const page = await response.text();

@@ -22,21 +22,24 @@ const sessions = new TestSessions();
 const rows = [...dashboardRows({} as DashboardContext), ...consoleRows({} as ConsoleContext)];
 const protectedRows = rows.filter((row) => row.credential !== 'none');
 const changingRows = rows.filter((row) => isChange(row.method));
+const passkeyBody = {
+  step: 'x',
+  name: 'x',
+  response: {
+    id: 'x',
+    rawId: 'x',
+    type: 'public-key',
+    response: { clientDataJSON: 'x', attestationObject: 'x' },
+  },
+};
 /** Bodies of rows that do not accept an empty object. */
 const bodies: Readonly<Record<string, object>> = {
   'PUT /dashboard/api/alerts': { low_balance_micro: null, min_days_left: 7 },
   'PUT /dashboard/api/password': { password: 'x' },
-  'POST /dashboard/api/passkeys': {
-    step: 'x',
-    name: 'x',
-    response: {
-      id: 'x',
-      rawId: 'x',
-      type: 'public-key',
-      response: { clientDataJSON: 'x', attestationObject: 'x' },
-    },
-  },
+  'POST /dashboard/api/passkeys': passkeyBody,
   'POST /dashboard/api/totp/enable': { code: '0' },
+  'POST /console/api/passkeys': passkeyBody,
+  'POST /console/api/sign-in/passkey': { step: 'x', response: { id: 'x', response: {} } },
   'POST /console/api/operators': { name: 'x', role: 'viewer' },
   'POST /console/api/operator-tokens': { name: 'x', role: 'viewer', expires_at: '2026-01-01T00:00:00Z' },
   'PATCH /console/api/operators/{id}': { role: 'viewer' },

@@ -137,7 +137,7 @@ function assertDone(outcome: Operator | OperatorFault, name: string): Operator {
   }
 }
 
-function rowOf(operator: Operator) {
+function rowOf(operator: Omit<Operator, 'oidcIssuer'>) {
   return {
     operator_id: operator.operatorId,
     name: operator.name,

@@ -68,6 +68,9 @@ function checkAuth(file: FileMapping): void {
     auth.addAt('oidc', 'needs auth.public_url: the provider sends browsers back there');
   if (file.states('payments') && !auth.states('public_url'))
     file.addAt('payments', 'needs auth.public_url: the provider sends browsers back there');
+  const oidc = auth.mapping('oidc');
+  if (oidc.states('operator_roles') && !file.mapping('admin').states('public_url'))
+    oidc.addAt('operator_roles', 'needs admin.public_url: the provider sends operators back there');
 }
 
 function checkBackup(file: FileMapping): void {

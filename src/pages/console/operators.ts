@@ -4,7 +4,7 @@ import { messages, requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Actor } from '../../identity/audit.ts';
-import { type Email, parseEmail } from '../../identity/email.ts';
+import { type Email, isOperatorName, parseEmail } from '../../identity/email.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
 import type { NewLink } from '../../identity/links-sql.ts';
@@ -39,7 +39,7 @@ const tokenShape = z.strictObject({
   expires_at: instant,
 });
 const sentOnce = { members: ['link'], message: pageMessages.linkSentOnce } as const;
-const operatorName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u);
+const operatorName = z.string().max(320).refine(isOperatorName);
 const reason = z.string().max(2_000).optional();
 
 /** Who acts, for the audit log. */

@@ -1,9 +1,11 @@
 import { consoleAnnouncementPages } from '../announcement-rows.ts';
 import type { ConsoleContext } from '../context.ts';
+import { externalSignInPages } from '../external-sign-in-rows.ts';
 import { openapiPage } from '../openapi.ts';
+import { passkeyPages } from '../passkey-rows.ts';
 import { consolePaymentPages } from '../payment-rows.ts';
 import { operatorSessionPage, sessionPages } from '../session-rows.ts';
-import { consoleSignInPage } from '../sign-in-rows.ts';
+import { consoleSignInPages } from '../sign-in-rows.ts';
 import { usagePages } from '../usage-rows.ts';
 import { accountCreditPages } from './account-credit.ts';
 import { accountViewPages } from './account-views.ts';
@@ -30,7 +32,9 @@ export function consoleRows(parts: ConsoleContext) {
   const rows = [
     operatorSessionPage(),
     ...sessionPages('console', parts),
-    consoleSignInPage(parts),
+    ...consoleSignInPages(parts),
+    ...externalSignInPages('console', parts),
+    ...passkeyPages('console', parts),
     ...operatorPages(parts),
     ...tokenPages(parts),
     ...consoleAccountPages(parts),

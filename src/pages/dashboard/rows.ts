@@ -25,7 +25,7 @@ export function dashboardRows(parts: DashboardContext) {
     ownerSessionPage(parts),
     ...sessionPages('dashboard', parts),
     ...dashboardSignInPages(parts),
-    ...externalSignInPages(parts),
+    ...externalSignInPages('dashboard', parts),
     ...profilePages(parts),
     ...credentialPages(parts),
     ...accountPages(parts),

@@ -649,18 +649,38 @@ CREATE TABLE recovery_code (
   PRIMARY KEY (owner_id, code_hash)
 );
 
--- A person, or a machine whose token expires. A removed operator keeps its row: the audit log refers to it.
+-- A person, or a machine whose token expires. A removed operator keeps its row: the audit log refers to it, and who signs in
+-- at the OpenID provider (oidc_issuer, oidc_subject) stays removed.
 CREATE TABLE operator (
-  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  name       text NOT NULL,
-  name_key   text NOT NULL,
-  role       text NOT NULL,
-  created_at timestamptz NOT NULL,
-  removed_at timestamptz,
-  expires_at timestamptz,
-  CONSTRAINT role_is_known CHECK (role IN ('viewer', 'support', 'admin'))
+  id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name         text NOT NULL,
+  name_key     text NOT NULL,
+  role         text NOT NULL,
+  created_at   timestamptz NOT NULL,
+  removed_at   timestamptz,
+  expires_at   timestamptz,
+  oidc_issuer  text,
+  oidc_subject text,
+  CONSTRAINT role_is_known CHECK (role IN ('viewer', 'support', 'admin')),
+  CONSTRAINT operator_oidc_is_whole CHECK ((oidc_issuer IS NULL) = (oidc_subject IS NULL))
 );
 CREATE UNIQUE INDEX operator_name ON operator (name_key) WHERE removed_at IS NULL;
+CREATE UNIQUE INDEX operator_oidc ON operator (oidc_issuer, oidc_subject) WHERE removed_at IS NULL;
+
+-- As passkey. In a restored database none is valid, so none of an operator that was removed meanwhile.
+CREATE TABLE operator_passkey (
+  credential_id bytea PRIMARY KEY,
+  id            bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+  operator_id   bigint NOT NULL,
+  public_key    bytea NOT NULL,
+  sign_count    bigint NOT NULL,
+  transports    text[] NOT NULL,
+  name          text NOT NULL,
+  created_at    timestamptz NOT NULL,
+  last_used_at  timestamptz
+);
+COMMENT ON TABLE operator_passkey IS 'in no backup';
+CREATE INDEX operator_passkey_operator ON operator_passkey (operator_id, id);
 
 -- The token of a machine. In a restored database none is valid, so none that was revoked meanwhile.
 CREATE TABLE operator_token (

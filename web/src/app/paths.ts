@@ -45,6 +45,7 @@ export type ConsolePath =
   | '/audit'
   | '/candidates'
   | '/configuration'
+  | '/settings'
   | '/sign-in'
   | '/link';
 

@@ -136,6 +136,10 @@ export const consolePages: PageTable<ConsolePath> = {
     load: () => import('./configuration/page.tsx'),
     nav: { label: 'configuration', icon: 'gear', group: 'groupSystem', shortcut: 'f' },
   },
+  '/settings': {
+    namespace: 'settings',
+    load: () => import('./settings/page.tsx'),
+  },
   '/sign-in': {
     namespace: 'sign-in',
     access: 'bare',

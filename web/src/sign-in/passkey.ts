@@ -1,4 +1,8 @@
 import { change, type ResponseOf } from '../api/client.ts';
+import type { Area } from '../app/pages.ts';
+
+/** What a sign-in leads to. */
+export type SignedIn = ResponseOf<'POST /dashboard/api/sign-in/passkey'>;
 
 /** Whether this browser can use passkeys in the way that the page does. */
 export function hasPasskeys(): boolean {
@@ -6,8 +10,8 @@ export function hasPasskeys(): boolean {
 }
 
 /** Signs in by a passkey. Null when the person closed the browser's dialog. */
-export async function signInByPasskey(): Promise<ResponseOf<'POST /dashboard/api/sign-in/passkey'> | null> {
-  const { step, options } = await change('POST /dashboard/api/sign-in/passkey/options', {});
+export async function signInByPasskey(area: Area): Promise<SignedIn | null> {
+  const { step, options } = await change(`POST /${area}/api/sign-in/passkey/options` as const, {});
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
   const credential = await navigator.credentials.get({ publicKey }).catch((error: unknown) => {
     if (error instanceof DOMException && ['NotAllowedError', 'AbortError'].includes(error.name)) return null;
@@ -15,7 +19,7 @@ export async function signInByPasskey(): Promise<ResponseOf<'POST /dashboard/api
   });
   if (!(credential instanceof PublicKeyCredential)) return null;
   const { id, response, ...rest } = credential.toJSON();
-  return change('POST /dashboard/api/sign-in/passkey', {
+  return change(`POST /${area}/api/sign-in/passkey` as const, {
     body: { step, response: { ...rest, id, response: { ...response } } },
   });
 }

@@ -3,16 +3,16 @@ import { useTranslation } from 'react-i18next';
 import { sessionQuery } from '../../api/session.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
+import { Passkeys } from '../../settings/passkeys.tsx';
+import { EndOthers, Sessions } from '../../settings/sessions.tsx';
 import { SkeletonLines } from '../../ui/states.tsx';
 import { AlertForm } from '../credits/alert-form.tsx';
 import { ClaimForm } from './claim-form.tsx';
 import { Display } from './display.tsx';
-import { Passkeys } from './passkeys.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { PersonalData } from './personal-data.tsx';
 import { profileQuery } from './profile.ts';
 import { ProfileForm } from './profile-form.tsx';
-import { EndOthers, Sessions } from './sessions.tsx';
 import { Totp } from './totp.tsx';
 
 /** U12: the person, the ways to sign in, the open sessions, and how the pages look. */

@@ -2,10 +2,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
+import { useConfirmed } from '../../settings/confirmed.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { useConfirmed } from './confirmed.tsx';
 import { type Profile, refreshProfile } from './profile.ts';
 
 /** A new password. Every other session of the owner ends with it. */

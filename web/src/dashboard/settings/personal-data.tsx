@@ -4,10 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { change, urlOf } from '../../api/client.ts';
 import { DownloadButton } from '../../app/download-button.tsx';
 import { useNavigate } from '../../app/link.tsx';
+import { useConfirmed } from '../../settings/confirmed.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { useConfirmed } from './confirmed.tsx';
 import type { Profile } from './profile.ts';
 
 /** What is stored about the person: as a file, and its deletion. */

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { assertFirstAnswer, change, type ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
+import { useConfirmed } from '../../settings/confirmed.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
@@ -13,7 +14,6 @@ import { Time } from '../../ui/figures.tsx';
 import { QrCode } from '../../ui/qr-code.tsx';
 import { Banner } from '../../ui/states.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { useConfirmed } from './confirmed.tsx';
 import { type Profile, refreshProfile } from './profile.ts';
 
 type Enrolment = ReturnType<typeof enrolmentOf>;

@@ -8,8 +8,8 @@ import { useApp } from '../../app/area.ts';
 import { Link } from '../../app/link.tsx';
 import { flag, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
+import { ExternalWays } from '../../sign-in/external-ways.tsx';
 import { FormError, SignInFrame } from '../../sign-in/frame.tsx';
-import { hasPasskeys, signInByPasskey } from '../../sign-in/passkey.ts';
 import { useSignedIn } from '../../sign-in/use-signed-in.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field, Input } from '../../ui/field.tsx';
@@ -90,8 +90,7 @@ function Ways({ onOutcome }: { onOutcome: (outcome: Outcome | null) => void }) {
     <>
       <PasswordForm onOutcome={onOutcome} />
       <div className="flex flex-col gap-2 border-t pt-5">
-        {ways?.passkey === true && hasPasskeys() ? <PasskeyButton onOutcome={onOutcome} /> : null}
-        {ways?.oidc === true ? <ProviderButton /> : null}
+        <ExternalWays ways={ways} onOutcome={onOutcome} />
         <Button icon="key" onClick={() => setIsByKey(true)}>
           {t('byKey')}
         </Button>
@@ -178,37 +177,6 @@ function CodeForm(props: { step: string; onOutcome: (outcome: Outcome) => void; 
         {t('common:back')}
       </Button>
     </form>
-  );
-}
-
-function PasskeyButton({ onOutcome }: { onOutcome: (outcome: Outcome | null) => void }) {
-  const { t } = useTranslation('sign-in');
-  const language = useLanguage();
-  const attempt = useMutation({ mutationFn: signInByPasskey, onSuccess: onOutcome });
-  return (
-    <>
-      <Button icon="shield" isBusy={attempt.isPending} onClick={() => attempt.mutate()}>
-        {t('byPasskey')}
-      </Button>
-      <FormError>{attempt.error === null ? null : wordsOfError(attempt.error, language, t)}</FormError>
-    </>
-  );
-}
-
-function ProviderButton() {
-  const { t } = useTranslation('sign-in');
-  const language = useLanguage();
-  const begin = useMutation({
-    mutationFn: () => change('POST /dashboard/api/sign-in/oidc', {}),
-    onSuccess: ({ url }) => window.location.assign(url),
-  });
-  return (
-    <>
-      <Button icon="external" isBusy={begin.isPending} onClick={() => begin.mutate()}>
-        {t('byProvider')}
-      </Button>
-      <FormError>{begin.error === null ? null : wordsOfError(begin.error, language, t)}</FormError>
-    </>
   );
 }
 

@@ -1,11 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError, wordsOfError } from '../../api/errors.ts';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Field, Input } from '../../ui/field.tsx';
+import { ApiError, wordsOfError } from '../api/errors.ts';
+import { useApp } from '../app/area.ts';
+import { useLanguage } from '../i18n/use-format.ts';
+import { Button, buttonClass } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field, Input } from '../ui/field.tsx';
 
 /** The password that goes along with a change of credentials; absent while the sign-in is recent. */
 export interface Confirmation {
@@ -79,6 +80,7 @@ function ConfirmationDialog(props: {
 }) {
   const { t } = useTranslation('settings');
   const [password, setPassword] = useState('');
+  const { area } = useApp();
   const { hasPassword } = props;
   return (
     <Dialog
@@ -91,7 +93,7 @@ function ConfirmationDialog(props: {
         <>
           {hasPassword ? null : (
             <a
-              href="/dashboard/sign-in?window=1"
+              href={`/${area}/sign-in?window=1`}
               target="_blank"
               rel="noopener"
               className={buttonClass('secondary')}

@@ -1,29 +1,32 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { change, type ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
-import { readQuery } from '../../api/query.ts';
-import { ReadError } from '../../app/read-error.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
-import { RelativeTime, Time } from '../../ui/figures.tsx';
-import type { Column } from '../../ui/table/column.ts';
-import { DataTable } from '../../ui/table/data-table.tsx';
-import { showToast } from '../../ui/toast.tsx';
+import { change, type ResponseOf } from '../api/client.ts';
+import { wordsOfError } from '../api/errors.ts';
+import { readQuery } from '../api/query.ts';
+import { useApp } from '../app/area.ts';
+import type { Area } from '../app/pages.ts';
+import { ReadError } from '../app/read-error.tsx';
+import { useLanguage } from '../i18n/use-format.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { RelativeTime, Time } from '../ui/figures.tsx';
+import type { Column } from '../ui/table/column.ts';
+import { DataTable } from '../ui/table/data-table.tsx';
+import { showToast } from '../ui/toast.tsx';
 import { deviceOf } from './device.ts';
 
 type Session = ResponseOf<'GET /dashboard/api/sessions'>['items'][number];
 
-const query = readQuery('GET /dashboard/api/sessions', {});
+const queryOf = (area: Area) => readQuery(`GET /${area}/api/sessions` as const, {});
 const refreshMs = 10_000;
 
-/** The open sessions, where they are and how old, and the end of each. */
+/** The open sessions of the person, where they are and how old, and the end of each. */
 export function Sessions() {
   const { t } = useTranslation('settings');
+  const { area } = useApp();
   // The page of a session that was ended elsewhere learns it by this.
-  const sessions = useQuery({ ...query, refetchInterval: refreshMs });
+  const sessions = useQuery({ ...queryOf(area), refetchInterval: refreshMs });
   const columns = useColumns();
   return (
     <DataTable
@@ -42,9 +45,11 @@ export function EndOthers() {
   const { t } = useTranslation('settings');
   const language = useLanguage();
   const queries = useQueryClient();
+  const { area } = useApp();
+  const query = queryOf(area);
   const { data } = useQuery(query);
   const ending = useMutation({
-    mutationFn: () => change('POST /dashboard/api/sessions/revoke-others', {}),
+    mutationFn: () => change(`POST /${area}/api/sessions/revoke-others` as const, {}),
     onSuccess: ({ revoked }) => showToast({ tone: 'good', text: t('endedOthers', { count: revoked }) }),
     onError: (error) => showToast({ tone: 'bad', text: wordsOfError(error, language, t) }),
     onSettled: () => queries.invalidateQueries({ queryKey: query.queryKey }),
@@ -61,10 +66,11 @@ function EndSession({ session }: { session: Session }) {
   const { t } = useTranslation('settings');
   const language = useLanguage();
   const queries = useQueryClient();
+  const { area } = useApp();
   const ending = useMutation({
-    mutationFn: () => change('DELETE /dashboard/api/sessions/{id}', { params: { id: session.id } }),
+    mutationFn: () => change(`DELETE /${area}/api/sessions/{id}` as const, { params: { id: session.id } }),
     onError: (error) => showToast({ tone: 'bad', text: wordsOfError(error, language, t) }),
-    onSettled: () => queries.invalidateQueries({ queryKey: query.queryKey }),
+    onSettled: () => queries.invalidateQueries({ queryKey: queryOf(area).queryKey }),
   });
   return (
     <Button

@@ -1,27 +1,30 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { change, type ResponseOf } from '../../api/client.ts';
-import { readQuery } from '../../api/query.ts';
-import { ReadError } from '../../app/read-error.tsx';
-import { hasPasskeys } from '../../sign-in/passkey.ts';
-import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { Field, Input } from '../../ui/field.tsx';
-import { RelativeTime, Time } from '../../ui/figures.tsx';
-import { Banner, SkeletonLines } from '../../ui/states.tsx';
-import { showToast } from '../../ui/toast.tsx';
+import { change, type ResponseOf } from '../api/client.ts';
+import { readQuery } from '../api/query.ts';
+import { useApp } from '../app/area.ts';
+import type { Area } from '../app/pages.ts';
+import { ReadError } from '../app/read-error.tsx';
+import { hasPasskeys } from '../sign-in/passkey.ts';
+import { Button } from '../ui/button.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { Field, Input } from '../ui/field.tsx';
+import { RelativeTime, Time } from '../ui/figures.tsx';
+import { Banner, SkeletonLines } from '../ui/states.tsx';
+import { showToast } from '../ui/toast.tsx';
 import { type Confirmation, useConfirmed } from './confirmed.tsx';
 import { deviceOf } from './device.ts';
 
 type Passkey = ResponseOf<'GET /dashboard/api/passkeys'>['items'][number];
 
-const query = readQuery('GET /dashboard/api/passkeys', {});
+const queryOf = (area: Area) => readQuery(`GET /${area}/api/passkeys` as const, {});
 
-/** The passkeys of the owner: added through this browser, and removed. */
+/** The passkeys of the person: added through this browser, and removed. */
 export function Passkeys({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
-  const passkeys = useQuery(query);
+  const { area } = useApp();
+  const passkeys = useQuery(queryOf(area));
   if (passkeys.data === undefined)
     return passkeys.isError ? <ReadError of={passkeys} /> : <SkeletonLines lines={2} />;
   return (
@@ -35,10 +38,12 @@ export function Passkeys({ hasPassword }: { hasPassword: boolean }) {
           ))}
         </ul>
       )}
-      {hasPasskeys() ? (
+      {passkeys.data.is_offered && hasPasskeys() ? (
         <AddPasskey hasPassword={hasPassword} />
       ) : (
-        <p className="text-sm text-muted">{t('passkeysUnsupported')}</p>
+        <p className="text-sm text-muted">
+          {t(passkeys.data.is_offered ? 'passkeysUnsupported' : 'passkeysNotHere')}
+        </p>
       )}
     </div>
   );
@@ -47,15 +52,16 @@ export function Passkeys({ hasPassword }: { hasPassword: boolean }) {
 function PasskeyItem({ passkey, hasPassword }: { passkey: Passkey; hasPassword: boolean }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();
+  const { area } = useApp();
   const [isOpen, setIsOpen] = useState(false);
   const removing = useConfirmed({
     hasPassword,
     run: (id: string, confirmation) =>
-      change('DELETE /dashboard/api/passkeys/{id}', { params: { id }, body: confirmation }),
+      change(`DELETE /${area}/api/passkeys/{id}` as const, { params: { id }, body: confirmation }),
     onSuccess: () => {
       setIsOpen(false);
       showToast({ tone: 'good', text: t('passkeyRemoved', { name: passkey.name }) });
-      void queries.invalidateQueries({ queryKey: query.queryKey });
+      void queries.invalidateQueries({ queryKey: queryOf(area).queryKey });
     },
   });
   return (
@@ -96,14 +102,15 @@ function PasskeyItem({ passkey, hasPassword }: { passkey: Passkey; hasPassword: 
 function AddPasskey({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();
+  const { area } = useApp();
   const [name, setName] = useState(() => deviceOf(navigator.userAgent));
   const adding = useConfirmed({
     hasPassword,
-    run: addPasskey,
+    run: (given: string, confirmation) => addPasskey(area, given, confirmation),
     onSuccess: (added) => {
       if (added === null) return;
       showToast({ tone: 'good', text: t('passkeyAdded', { name: added.name }) });
-      void queries.invalidateQueries({ queryKey: query.queryKey });
+      void queries.invalidateQueries({ queryKey: queryOf(area).queryKey });
     },
   });
   return (
@@ -129,8 +136,10 @@ function AddPasskey({ hasPassword }: { hasPassword: boolean }) {
 }
 
 /** Null when the person closed the browser's dialog. */
-async function addPasskey(name: string, confirmation: Confirmation): Promise<Passkey | null> {
-  const { step, options } = await change('POST /dashboard/api/passkeys/options', { body: confirmation });
+async function addPasskey(area: Area, name: string, confirmation: Confirmation): Promise<Passkey | null> {
+  const { step, options } = await change(`POST /${area}/api/passkeys/options` as const, {
+    body: confirmation,
+  });
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options as never);
   const credential = await navigator.credentials.create({ publicKey }).catch((error: unknown) => {
     if (error instanceof DOMException && ['NotAllowedError', 'AbortError'].includes(error.name)) return null;
@@ -139,7 +148,7 @@ async function addPasskey(name: string, confirmation: Confirmation): Promise<Pas
   if (!(credential instanceof PublicKeyCredential)) return null;
   const { id, rawId, response } = credential.toJSON() as RegistrationResponseJSON;
   const { clientDataJSON, attestationObject, transports } = response;
-  return change('POST /dashboard/api/passkeys', {
+  return change(`POST /${area}/api/passkeys` as const, {
     body: {
       step,
       name,
