@@ -13,6 +13,7 @@ import {
 } from '../store/placement/distribution.ts';
 import { assertConsistent } from './assert-consistent.ts';
 import { migrateForCommand } from './migrate-for-command.ts';
+import { recordCommand } from './record-command.ts';
 
 export type { DatabaseStatus } from '../store/placement/distribution.ts';
 
@@ -36,7 +37,10 @@ export function distributeDatabase(paths: CliPaths, proc: ProcessContext): Promi
     await assertConsistent(database, 'before the distribution; nothing was changed');
     await database.transaction(distributeTables);
     await assertConsistent(database, 'after the distribution');
-    return readStatus(database);
+    const status = await readStatus(database);
+    const { servers } = status;
+    await recordCommand(database, proc.user, { act: 'database.distribute', after: { servers } });
+    return status;
   });
 }
 

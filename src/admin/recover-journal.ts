@@ -34,6 +34,7 @@ import { DatabaseClock } from '../store/database-clock.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { migrateForCommand } from './migrate-for-command.ts';
+import { recordCommand } from './record-command.ts';
 
 /** The arguments of `naru node recover`. */
 export interface RecoverOptions {
@@ -120,7 +121,10 @@ export async function recoverJournal(
       [dir, ...workerDirs(dir)].filter((home) => home !== own),
       locks,
     );
-    return await recoverInto(database, folders, options, isServed);
+    const done = await recoverInto(database, folders, options, isServed);
+    const { settlements, failed, closed } = done;
+    await recordCommand(database, proc.user, { act: 'node.recover', after: { settlements, failed, closed } });
+    return done;
   } finally {
     for (const lock of locks) lock.release();
     await close();

@@ -70,12 +70,15 @@ export function openSlotAdmin(paths: CliPaths, proc: ProcessContext): SlotAdmin 
       }
     },
     read: (name) => callOne(name, '', { method: 'GET', limitMs: responseTimeoutMs }),
-    start: (name) => callOne(name, '/start', { method: 'POST', limitMs: responseTimeoutMs }),
-    stop: (name, drainMs) =>
-      callOne(name, `/stop${drainMs === null ? '' : `?drain_ms=${drainMs}`}`, {
+    start: (name) =>
+      callOne(name, `/start?${new URLSearchParams({ by: proc.user })}`, {
         method: 'POST',
-        limitMs: null,
+        limitMs: responseTimeoutMs,
       }),
+    stop: (name, drainMs) => {
+      const query = { by: proc.user, ...(drainMs !== null && { drain_ms: String(drainMs) }) };
+      return callOne(name, `/stop?${new URLSearchParams(query)}`, { method: 'POST', limitMs: null });
+    },
     logs: (name, query) => logsOf(settings, name, query, proc),
   };
 }

@@ -22,6 +22,7 @@ import { isoOf, systemClock } from '../time/clock.ts';
 import { assertConsistent } from './assert-consistent.ts';
 import { nodeIdsOf, settleLeftovers } from './backup/settle-leftovers.ts';
 import { makeBackupFolder, writeBackup } from './backup/write-backup.ts';
+import { recordCommand } from './record-command.ts';
 
 /** The outcome of `naru database upgrade`. */
 export interface UpgradeDone {
@@ -117,6 +118,7 @@ async function move({ dataDir, config, to, proc }: Move): Promise<UpgradeDone> {
     const restored = await restoreBackup(database, opened, true, proc.progress);
     proc.progress?.('verifying the ledger');
     await assertConsistent(database, 'after the upgrade; nothing was changed');
+    await recordCommand(database, proc.user, { act: 'database.upgrade', after: { from, to: major } });
     return restored;
   });
   const upgraded = freeName(dirname(before), major);

@@ -44,18 +44,18 @@ export function controlRoutes({ slots, settlements, routes, pages }: ControlTarg
 }
 
 /**
- * The slots for commands: what they do is in the audit log, as an act of the user of the data
- * directory.
+ * The slots for commands: what they do is in the audit log. Who may open the control socket owns the
+ * data directory, and states its own name.
  */
 export function controlledSlots(
   slots: Slots,
   context: Omit<AuditContext, 'actor'> & { readonly log: Log },
 ): ControlledSlots {
-  const operations = slotOperations({ ...context, slots, actor: { kind: 'cli', name: 'naru slot' } });
+  const operations = (name: string) => slotOperations({ ...context, slots, actor: { kind: 'cli', name } });
   return {
     statuses: () => slots.statuses(),
     status: (name) => slots.status(name),
-    start: (name) => operations.start(name, null),
-    stop: async (name, drainMs) => (await operations.stop(name, drainMs, null)).ended,
+    start: (name, by) => operations(by).start(name, null),
+    stop: async (name, drainMs, by) => (await operations(by).stop(name, drainMs, null)).ended,
   };
 }

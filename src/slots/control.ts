@@ -1,10 +1,10 @@
 import type { SlotStatus, Slots } from './contract.ts';
 
-/** What commands do to slots. */
+/** What commands do to slots; `by` is the person behind the command. */
 export interface ControlledSlots extends Pick<Slots, 'statuses' | 'status'> {
-  start(name: string): void | Promise<void>;
+  start(name: string, by: string): void | Promise<void>;
   /** Resolves when the engine is gone. */
-  stop(name: string, drainMs?: number): Promise<void>;
+  stop(name: string, drainMs: number | undefined, by: string): Promise<void>;
 }
 
 import type { ControlResponse } from '../http/control/serve.ts';
@@ -29,8 +29,8 @@ const maxDrainMs = 24 * 3_600_000;
 
 /**
  * Handles `GET /slots`, `GET /slots/NAME`, `POST /slots/NAME/start` (does not wait) and
- * `POST /slots/NAME/stop?drain_ms=N` (waits): 200 with one row or all of them, otherwise an error
- * status with `{"error"}`.
+ * `POST /slots/NAME/stop?drain_ms=N` (waits), each with `by=…`: 200 with one row or all of them,
+ * otherwise an error status with `{"error"}`.
  */
 export async function handleSlots(
   slots: ControlledSlots,
@@ -44,18 +44,19 @@ export async function handleSlots(
   if (method !== wanted) return refused(405, `use ${wanted}`);
   if (name === undefined) return { status: 200, body: slots.statuses().map(rowOf) };
   if (!slots.statuses().some((slot) => slot.name === name)) return refused(404, `no slot ${name}`);
+  const by = query.get('by') ?? 'naru slot';
   switch (verb) {
     case undefined:
       break;
     case 'start':
-      await slots.start(name);
+      await slots.start(name, by);
       break;
     case 'stop': {
       const drain = query.get('drain_ms');
       const drainMs = drain === null ? undefined : Number(drain);
       if (drainMs !== undefined && !(drainMs >= 0 && drainMs <= maxDrainMs))
         return refused(400, 'drain_ms must be a number of milliseconds from 0 to one day');
-      await slots.stop(name, drainMs);
+      await slots.stop(name, drainMs, by);
       break;
     }
     default:

@@ -15,7 +15,7 @@ import { program } from '../harness/program.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
-import { createInstallation, type Installation, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving, systemUser } from './naru.ts';
 
 /* `naru database upgrade` from the PostgreSQL of an earlier Naru, whose programs npm has. */
 
@@ -182,6 +182,8 @@ describe('from the programs that an earlier Naru left', fullOnly, () => {
     assert.equal(clusterMajor(), String(newer));
     assert.ok(readdirSync(done.backup).includes('manifest.json'));
     assert.equal(readFileSync(join(done.before, 'PG_VERSION'), 'utf8').trim(), String(older.major));
+    const [act] = (await old.json('audit', '--act', 'database.upgrade', '--config', config)).rows;
+    assert.deepEqual([act.who, act.after], [systemUser, { from: older.major, to: newer }]);
     assert.equal(await balance(), '920.000000');
     const serving = await old.up('--config', config);
     assert.doesNotMatch(serving.err(), /is used/);

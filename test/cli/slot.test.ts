@@ -15,6 +15,7 @@ import {
   endOf,
   type Installation,
   type Serving,
+  systemUser,
 } from './naru.ts';
 
 /* `naru slot`, beside a server and without one (spec:operator/1.9). */
@@ -67,10 +68,21 @@ test('a slot is started and stopped, and each command waits for it', async () =>
   const again = await installation.json('slot', 'start', 'fine');
   assert.deepEqual([again.code, again.err, again.rows[0].pid], [0, '', row.pid]);
 
-  const stopped = await installation.json('slot', 'stop', 'fine');
+  const stopped = await installation.json('slot', 'stop', 'fine', '--as', '김 운영');
   assert.deepEqual([stopped.code, stopped.err, stopped.rows[0].state], [0, '', 'COLD']);
   assert.throws(() => process.kill(row.pid, 0), { code: 'ESRCH' });
   assert.equal((await installation.run('slot', 'stop', 'fine')).code, 0);
+  // spec:operator/1.18
+  const { rows } = await installation.json('audit', '--lines', '4');
+  assert.deepEqual(
+    rows.map(({ act, who }) => [act, who]),
+    [
+      ['slot.stop', systemUser],
+      ['slot.stop', '김 운영'],
+      ['slot.start', systemUser],
+      ['slot.start', systemUser],
+    ],
+  );
 });
 
 test('the list is a table for people and one JSON object a line for programs', async () => {

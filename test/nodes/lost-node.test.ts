@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { removeLostNodes } from '../../src/nodes/nodes-sql.ts';
 import { Database } from '../../src/store/database.ts';
 import type { GenerationUuid } from '../../src/wire/ids/generation-id.ts';
-import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
+import { createInstallation, type Installation, type Serving, systemUser } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { operatorOn } from '../harness/payer.ts';
@@ -120,6 +120,16 @@ test('a lost node stays listed until its journal is recovered, which works besid
     assert.equal((await records()).length, 3, 'the request without an end is on record, and free');
     assert.equal(await world.usedWon(accountId), 2 * costWon);
   }
+  // spec:operator/1.18
+  const acts = (await other.json('audit', '--act', 'node.recover', '--config', fileOf(other))).rows;
+  assert.deepEqual(
+    acts.map(({ who, after }) => [who, after.failed]),
+    [
+      [systemUser, 1],
+      [systemUser, 1],
+      [systemUser, 0],
+    ],
+  );
   await metricIs(two, 'naru_lost_nodes', 0);
   assert.equal((await send(two.origin, key)).status, 200);
   await usedIs(world, accountId, 3 * costWon);

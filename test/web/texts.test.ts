@@ -89,11 +89,11 @@ test('every act of the audit log has words in both languages', () => {
     .map((file) => readFileSync(join(folder, '../..', file), 'utf8'))
     .join('\n');
   const stated =
-    /(?:\bact(?:: | = )|record\()(?:[\w.]+ \? )?'([a-z_]+(?:\.[a-z_]+)?)'(?:\s*: '([a-z_]+\.[a-z_]+)')?/g;
+    /(?:\bact(?:: | = )|record\()(?:[\w.]+ \? )?'([a-z_]+(?:\.[a-z_]+)*)'(?:\s*: '([a-z_]+\.[a-z_]+)')?/g;
   const acts = [...source.matchAll(stated)].flatMap(([, one = '', other = one]) => [one, other]);
   assert.ok(acts.length > 20, String(acts));
   for (const language of ['ko', 'en']) {
     const texts = textsOf(language, 'audit');
-    for (const act of acts) assert.ok(texts.has(`acts.${act.replace('.', '_')}`), `${language}: ${act}`);
+    for (const act of acts) assert.ok(texts.has(`acts.${act.replaceAll('.', '_')}`), `${language}: ${act}`);
   }
 });

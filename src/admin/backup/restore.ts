@@ -12,6 +12,7 @@ import type { Config } from '../../config/config.ts';
 import { verifyLedger } from '../../ledger/verification.ts';
 import { systemClock } from '../../time/clock.ts';
 import { migrateForCommand } from '../migrate-for-command.ts';
+import { recordCommand } from '../record-command.ts';
 
 /** The outcome of `naru restore`. */
 export interface RestoreDone {
@@ -53,6 +54,7 @@ export async function restore(
     proc.progress?.('verifying the ledger');
     const { differences } = await verifyLedger(database);
     const { taken_at: takenAt, tables } = backup.manifest;
+    await recordCommand(database, proc.user, { act: 'restore', after: { taken_at: takenAt, rows } });
     return { takenAt, tables: countTables(tables), rows, differences: differences.length };
   } finally {
     await close();

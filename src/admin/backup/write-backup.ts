@@ -4,11 +4,10 @@ import type { BackupKey } from '../../backup/file-cipher.ts';
 import { missingNodes } from '../../backup/run-backup.ts';
 import { takeBackup } from '../../backup/take-backup.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import { recordAct } from '../../identity/audit-sql.ts';
 import type { Database } from '../../store/database.ts';
 import { makeFolder } from '../../store/make-folder.ts';
-import { readServerTime } from '../../store/server-time.ts';
 import { systemClock } from '../../time/clock.ts';
+import { recordCommand } from '../record-command.ts';
 
 /** A backup of an open database to a folder. */
 export interface FolderBackup {
@@ -80,7 +79,5 @@ function recordBackup(
   by: string,
 ): Promise<void> {
   const after = { taken_at: takenAt, tables, rows, without_nodes: withoutNodes.length };
-  return database.transaction(async (sql) =>
-    recordAct(sql, { kind: 'cli', name: by }, { act: 'backup', after }, await readServerTime(sql)),
-  );
+  return recordCommand(database, by, { act: 'backup', after });
 }
