@@ -20,6 +20,14 @@ function message(ko: string, en: string): Message {
 /** What a value must be, as the predicate of a sentence about it. The Korean fits behind `… 값은`. */
 export const requirements = {
   string: { ko: '문자열이어야 합니다', en: 'must be a string' },
+  businessNumber: {
+    ko: '124-81-00998 형식의 올바른 사업자등록번호여야 합니다',
+    en: 'must be a Korean business number such as 124-81-00998',
+  },
+  lastDay: (days: number) => ({
+    ko: `from과 같거나 그 이후여야 하며, 기간은 ${days}일 이하여야 합니다`,
+    en: `must not be before from, nor more than ${days} days in all`,
+  }),
   withoutNul: { ko: 'NUL 문자가 없는 문자열이어야 합니다', en: 'must have no NUL character' },
   boolean: { ko: 'true 또는 false여야 합니다', en: 'must be a boolean' },
   object: { ko: '객체여야 합니다', en: 'must be an object' },

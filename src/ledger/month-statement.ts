@@ -26,16 +26,16 @@ export interface MonthStatement extends MonthSums {
 const accountsOfRead = 200;
 
 /**
- * The statements of accounts with entries on the Seoul days from `fromDay` to before `toDay`, in the
- * order of account and month, some accounts at a time (spec:money/3.10).
+ * The statements of accounts after `afterId` with entries on the Seoul days from `fromDay` to before
+ * `toDay`, in the order of account and month, some accounts at a time (spec:money/3.10).
  */
 export async function* monthStatements(
   database: Database,
   days: { readonly fromDay: string; readonly toDay: string },
-  onlyAccount: number | null,
+  { onlyAccount = null, afterId = 0 }: { readonly onlyAccount?: number | null; readonly afterId?: number },
   vat: Vat,
 ): AsyncGenerator<readonly MonthStatement[]> {
-  for (let afterId = 0; ; ) {
+  for (;;) {
     const accounts = await accountsAfter(database, { afterId, onlyAccount, limit: accountsOfRead });
     const last = accounts.at(-1);
     if (last === undefined) return;

@@ -1,10 +1,11 @@
 import { ownProvider } from '../catalogue/model.ts';
-import type { CandidateConfig, Config } from '../config/config.ts';
+import { type PriceVersion, readPrices } from '../catalogue/prices-sql.ts';
 import { rateOf, unitsOf } from '../config/rates.ts';
 import type { StatedUpstreamPrice } from '../config/schema-prices.ts';
 import type { SourceUsage } from '../generations/analytics/usage-sql.ts';
 import { decimalToScaled, divideHalfUp } from '../money/krw.ts';
 import { costOf, type Price, type Rate, rateOfPico } from '../money/price.ts';
+import type { Sql } from '../store/sql.ts';
 
 /** What upstreams charged for usage, as far as it is known. Micro-won. */
 export interface Margin {
@@ -25,9 +26,8 @@ export interface Margin {
 const percentDecimals = 6;
 const whole = 100n * 10n ** BigInt(percentDecimals);
 
-/** The margin of usage at the prices of a configuration. */
-export function marginOf(usage: readonly SourceUsage[], config: Config): Margin {
-  const sources = marginBySource(usage, config);
+/** The margin of usage with what upstreams charged for it. */
+export function marginOf(sources: readonly CostedUsage[]): Margin {
   let [billed, billedAtUnknownCost, upstreamCost] = [0n, 0n, 0n];
   const broken = { count: 0n, upstreamCost: 0n, countAtUnknownCost: 0n };
   for (const row of sources) {
@@ -42,52 +42,36 @@ export function marginOf(usage: readonly SourceUsage[], config: Config): Margin 
   return { billed, billedAtUnknownCost, upstreamCost, broken };
 }
 
+/** Usage with what upstreams charged for it; null where that is not known. */
+type CostedUsage = SourceUsage & { readonly upstream: bigint | null };
+
 /**
- * Usage with what upstreams charge for it; null where that is not known. A price states it
- * (`upstream_price`), or is that of the upstream in dollars, to which `exchange.margin_percent` was
- * added. Own slots have no upstream.
+ * Usage with what upstreams charged for it, by the price that billed it (spec:money/2.9). A price
+ * states it (`upstream_price`), or is that of the upstream in dollars, to which
+ * `exchange.margin_percent` was added. Own slots have no upstream.
  */
-export function marginBySource<U extends SourceUsage>(
-  usage: readonly U[],
-  config: Config,
-): readonly (U & { readonly upstream: bigint | null })[] {
-  const candidates = candidatesOf(config);
+export async function marginBySource(
+  sql: Sql,
+  usage: readonly SourceUsage[],
+): Promise<readonly CostedUsage[]> {
+  const ids = new Set(usage.map(({ priceVersion }) => Number(priceVersion)));
+  const prices = new Map((await readPrices(sql, [...ids])).map((version) => [version.id, version]));
   return usage.map((row) => ({
     ...row,
     upstream:
-      row.provider === ownProvider.name
-        ? 0n
-        : upstreamCostOf(row, candidates.get(keyOf(row.model, row.provider))),
+      row.provider === ownProvider.name ? 0n : upstreamCostOf(row, prices.get(Number(row.priceVersion))),
   }));
 }
 
-/** The candidates by model and by the name of their provider; of several the first. */
-function candidatesOf({ models, providers }: Config): ReadonlyMap<string, CandidateConfig> {
-  const names = new Map(providers.map(({ slug, name }) => [slug, name]));
-  const found = new Map<string, CandidateConfig>();
-  for (const { id, candidates } of models)
-    for (const candidate of candidates) {
-      const { target } = candidate;
-      const name = target.kind === 'slot' ? ownProvider.name : (names.get(target.provider) ?? '');
-      const key = keyOf(id, name);
-      if (!found.has(key)) found.set(key, candidate);
-    }
-  return found;
-}
-
-function keyOf(model: string, provider: string): string {
-  return `${model}\n${provider}`;
-}
-
 /** Null when it is not known. */
-function upstreamCostOf(row: SourceUsage, candidate: CandidateConfig | undefined): bigint | null {
-  if (candidate === undefined) return null;
-  const { upstream, marginPercent } = candidate.stated;
+function upstreamCostOf(row: SourceUsage, version: PriceVersion | undefined): bigint | null {
+  if (version === undefined) return null;
+  const { upstream, marginPercent } = version.stated;
   if (upstream !== undefined) return priceOf(upstreamPriceOf(upstream), row);
   const margin = marginPercent === null ? null : decimalToScaled(marginPercent, percentDecimals);
   if (margin === null) return null;
   // What broke off was not billed.
-  const amount = row.isBroken ? priceOf(candidate.price, row) : row.cost;
+  const amount = row.isBroken ? priceOf(version.price, row) : row.cost;
   return divideHalfUp(amount * whole, whole + margin);
 }
 

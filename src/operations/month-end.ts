@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { usageBySource } from '../generations/analytics/usage-sql.ts';
-import { monthStatements } from '../ledger/month-statement.ts';
+import { type MonthStatement, monthStatements } from '../ledger/month-statement.ts';
 import { krwOfMicro, krwToDecimal } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
@@ -11,62 +11,83 @@ import { marginBySource } from './margin.ts';
 /** A row of a file by its columns; amounts are won with six decimals. */
 export type ExportRow = Readonly<Record<string, Cell>>;
 
-export const statementColumns = [
-  'month',
-  'account_id',
-  'account_name',
-  'business_number',
-  'topups_krw',
-  'bonuses_krw',
-  'usage_krw',
-  'usage_paid_krw',
-  'usage_bonus_krw',
-  'expired_paid_krw',
-  'expired_bonus_krw',
-  'refunds_krw',
-  'adjustments_krw',
-  'change_krw',
-  'taxable_krw',
-  'supply_value_krw',
-  'vat_krw',
+/** The amounts of a statement; usage and expiry above zero, the change as in the ledger. */
+export const statementAmounts = [
+  'topups',
+  'bonuses',
+  'usage',
+  'usage_paid',
+  'usage_bonus',
+  'expired_paid',
+  'expired_bonus',
+  'refunds',
+  'adjustments',
+  'change',
+  'taxable',
+  'supply_value',
+  'vat',
 ] as const;
+const account = ['account_id', 'account_name', 'business_number'] as const;
+export const statementColumns = ['month', ...account, ...statementAmounts.map(krw)];
 
-/** The statements of months as rows of a file: usage and expiry above zero, the change as in the ledger. */
-export async function* exportStatements(
+/** A statement as files and pages show it; micro-won. */
+export interface ShownStatement {
+  readonly month: string;
+  readonly account_id: number;
+  readonly account_name: string;
+  /** With hyphens. */
+  readonly business_number: string | null;
+  readonly amounts: Readonly<Record<(typeof statementAmounts)[number], bigint>>;
+}
+
+/** The statements of accounts in the Seoul months of a span, some accounts at a time. */
+export async function* shownStatements(
   database: Database,
   { vat }: Pick<Config, 'vat'>,
   { fromMs, toMs }: ExportSpan,
-  onlyAccount: number | null,
-): AsyncGenerator<ExportRow> {
+  accounts: { readonly onlyAccount?: number | null; readonly afterId?: number },
+): AsyncGenerator<readonly ShownStatement[]> {
   const days = {
     fromDay: fromMs === null ? '1970-01-01' : isoDay(seoulDayAt(fromMs)),
     toDay: toMs === null ? '9999-12-31' : isoDay(seoulDayAt(toMs)),
   };
-  for await (const rows of monthStatements(database, days, onlyAccount, vat))
-    for (const row of rows) {
-      const { topups, bonuses, usage, usageOfBonus, expiredPaid, expiredBonus, refunds, adjustments } = row;
-      yield {
-        month: row.month,
-        account_id: row.accountId,
-        account_name: row.accountName,
-        business_number: row.businessNumber?.replace(/^(...)(..)/, '$1-$2-') ?? null,
-        ...inWon({
-          topups,
-          bonuses,
-          usage: -usage,
-          usage_paid: usageOfBonus - usage,
-          usage_bonus: -usageOfBonus,
-          expired_paid: -expiredPaid,
-          expired_bonus: -expiredBonus,
-          refunds,
-          adjustments,
-          change: topups + bonuses + usage + expiredPaid + expiredBonus + refunds + adjustments,
-          taxable: row.taxable,
-          supply_value: row.supply,
-          vat: row.vat,
-        }),
-      };
-    }
+  for await (const rows of monthStatements(database, days, accounts, vat)) yield rows.map(shownStatement);
+}
+
+function shownStatement(row: MonthStatement): ShownStatement {
+  const { topups, bonuses, usage, usageOfBonus, expiredPaid, expiredBonus, refunds, adjustments } = row;
+  return {
+    month: row.month,
+    account_id: row.accountId,
+    account_name: row.accountName,
+    business_number: row.businessNumber?.replace(/^(...)(..)/, '$1-$2-') ?? null,
+    amounts: {
+      topups,
+      bonuses,
+      usage: -usage,
+      usage_paid: usageOfBonus - usage,
+      usage_bonus: -usageOfBonus,
+      expired_paid: -expiredPaid,
+      expired_bonus: -expiredBonus,
+      refunds,
+      adjustments,
+      change: topups + bonuses + usage + expiredPaid + expiredBonus + refunds + adjustments,
+      taxable: row.taxable,
+      supply_value: row.supply,
+      vat: row.vat,
+    },
+  };
+}
+
+/** The statements as rows of a file. */
+export async function* exportStatements(
+  database: Database,
+  config: Pick<Config, 'vat'>,
+  span: ExportSpan,
+  onlyAccount: number | null,
+): AsyncGenerator<ExportRow> {
+  for await (const rows of shownStatements(database, config, span, { onlyAccount }))
+    for (const { amounts, ...row } of rows) yield { ...row, ...inWon(amounts) };
 }
 
 export const marginColumns = [
@@ -81,46 +102,70 @@ export const marginColumns = [
   'broken_upstream_krw',
 ] as const;
 
-/**
- * The margin of each model at each provider by Seoul month, at the prices of the configuration; an
- * amount that is not known is empty. What broke off is billed to nobody, and has columns of its own.
- */
-export async function* exportMargin(
+/** What a model earned at a provider in a Seoul month; micro-won, null where it is not known. */
+export interface SourceMargin {
+  readonly month: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly requests: bigint;
+  readonly billed: bigint;
+  readonly upstream: bigint | null;
+  readonly margin: bigint | null;
+  /** What broke off is billed to nobody. */
+  readonly broken: { readonly requests: bigint; readonly upstream: bigint | null };
+}
+
+/** The margin of each model at each provider by Seoul month, by the prices that billed it. */
+export async function* marginsOf(
   database: Database,
-  config: Config,
   span: ExportSpan,
   nowMs: number,
-): AsyncGenerator<ExportRow> {
+): AsyncGenerator<SourceMargin> {
   const tomorrowMs = periodAt('daily', nowMs).endMs;
   const toMs = Math.min(span.toMs ?? tomorrowMs, tomorrowMs);
   let fromMs = span.fromMs ?? periodAt('monthly', toMs - 1).startMs;
   while (fromMs < toMs) {
     const endMs = Math.min(toMs, periodAt('monthly', fromMs).endMs);
     const usage = await usageBySource(database, { accountId: null, fromMs, toMs: endMs });
-    const sources = Map.groupBy(marginBySource(usage, config), (row) => `${row.model}\n${row.provider}`);
+    const sources = Map.groupBy(
+      await marginBySource(database, usage),
+      (row) => `${row.model}\n${row.provider}`,
+    );
     for (const rows of sources.values()) {
       const [first] = rows;
-      const sold = rows.filter(({ isBroken }) => !isBroken);
       const broken = rows.filter(({ isBroken }) => isBroken);
       const billed = sumOf(rows.map(({ cost }) => cost)) ?? 0n;
-      const upstream = sumOf(sold.map((row) => row.upstream));
+      const upstream = sumOf(rows.filter(({ isBroken }) => !isBroken).map((row) => row.upstream));
       const lost = sumOf(broken.map((row) => row.upstream));
       yield {
         month: isoDay(seoulDayAt(fromMs)).slice(0, 7),
         model: first?.model ?? '',
         provider: first?.provider ?? '',
-        requests: String(sumOf(rows.map(({ requests }) => requests))),
-        ...inWon({
-          billed,
-          upstream,
-          margin: upstream === null || lost === null ? null : billed - upstream - lost,
-        }),
-        broken_requests: String(sumOf(broken.map(({ requests }) => requests))),
-        ...inWon({ broken_upstream: lost }),
+        requests: sumOf(rows.map(({ requests }) => requests)) ?? 0n,
+        billed,
+        upstream,
+        margin: upstream === null || lost === null ? null : billed - upstream - lost,
+        broken: { requests: sumOf(broken.map(({ requests }) => requests)) ?? 0n, upstream: lost },
       };
     }
     fromMs = endMs;
   }
+}
+
+/** The margins as rows of a file; an amount that is not known is empty. */
+export async function* exportMargin(
+  database: Database,
+  span: ExportSpan,
+  nowMs: number,
+): AsyncGenerator<ExportRow> {
+  for await (const { requests, billed, upstream, margin, broken, ...row } of marginsOf(database, span, nowMs))
+    yield {
+      ...row,
+      requests: String(requests),
+      ...inWon({ billed, upstream, margin }),
+      broken_requests: String(broken.requests),
+      ...inWon({ broken_upstream: broken.upstream }),
+    };
 }
 
 /** Null when one of them is not known. */
@@ -131,8 +176,12 @@ function sumOf(amounts: readonly (bigint | null)[]): bigint | null {
 function inWon(amounts: Readonly<Record<string, bigint | null>>): Readonly<Record<string, string | null>> {
   return Object.fromEntries(
     Object.entries(amounts).map(([name, micro]) => [
-      `${name}_krw`,
+      krw(name),
       micro === null ? null : krwToDecimal(krwOfMicro(micro)),
     ]),
   );
+}
+
+function krw(name: string): string {
+  return `${name}_krw`;
 }

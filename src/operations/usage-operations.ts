@@ -32,7 +32,7 @@ export function usageOperations(context: OperationsContext) {
 
     /** What each model earned at each provider in each Seoul month; without bounds of this month. */
     exportMargin: (span: ExportSpan): AsyncIterable<ExportRow> =>
-      exportMargin(context.database, configOf(context), span, context.clock.now()),
+      exportMargin(context.database, span, context.clock.now()),
   };
 }
 

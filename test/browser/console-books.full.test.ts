@@ -86,7 +86,8 @@ const pages: readonly PageCase[] = [
   ['/prices', '모델과 가격', 'Models and prices', /vendor\/dollars/],
   ['/exchange', '환율', 'Exchange rate', /1,540/],
   ['/datasets', '데이터셋', 'Datasets', /벤치마크|Benchmarks/],
-  ['/books', '원장', 'Ledger', /회계용|accounting/],
+  ['/books', '원장', 'Ledger', /월 마감:|Month end:/],
+  ['/month-end', '월 마감', 'Month end', /#\d+/],
 ];
 
 // pages:A5,A7,A10,A11
@@ -203,10 +204,16 @@ test('the ledger is verified with a progress bar, stopped, and what differs is l
     .waitFor();
   await tamper(gateway.database, 'UPDATE account_balance SET entries = entries - 1');
 
-  const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'CSV 저장' }).click();
-  const name = (await download).suggestedFilename();
-  assert.ok(name.startsWith('books-') && name.endsWith('.csv'), name);
+  await page.getByRole('link', { name: /^월 마감:/ }).click();
+  await page.getByLabel('종료일').fill('2026-01-01');
+  await page.getByText('종료일이 시작일보다 빠릅니다').waitFor();
+  await page.getByLabel('시작일').fill('2026-01-01');
+  await page.getByText('이 기간에는 내역이 없습니다').first().waitFor();
+  for (const [at, content] of ['statements', 'margin', 'ledger'].entries()) {
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV 저장' }).nth(at).click();
+    assert.equal((await download).suggestedFilename(), `${content}-2026-01-01-2026-01-01.csv`);
+  }
   assertClean();
   await close();
 });

@@ -116,6 +116,8 @@ const expected: Readonly<Record<string, Expected | null>> = {
   gpus: null,
   models: null,
   'model-candidates': null,
+  'month-margin': null,
+  'month-statements': null,
   nodes: null,
   'now-candidates': null,
   'now-errors': null,

@@ -88,6 +88,7 @@ const parametersOfMessages: Samples<typeof messages> = {
 
 const parametersOfRequirements: Samples<typeof requirements> = {
   number: [0, 2],
+  lastDay: [800],
   integer: [1, 128],
   minInteger: [1],
   maxLength: [500],

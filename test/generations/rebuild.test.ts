@@ -86,7 +86,7 @@ async function openWorld(t: TestContext): Promise<World> {
         return ((await readRolledUntil(database)) ?? 0) >= closedMs;
       });
     },
-    rows: () => database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9'),
+    rows: () => database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10'),
     faults: () => faultsOf(world),
   };
 }

@@ -59,7 +59,7 @@ test('the statements of months are the entries of the ledger, and bonus credit i
     const key = `${accountId} ${seoulIsoOf(createdAtMs).slice(0, 7)} ${kind}`;
     ofLedger.set(key, (ofLedger.get(key) ?? 0n) + amountMicro);
   }
-  const rows = (await Array.fromAsync(monthStatements(database, always, null, vat))).flat();
+  const rows = (await Array.fromAsync(monthStatements(database, always, {}, vat))).flat();
   const shown = rows.flatMap((row) =>
     Object.entries({
       topup: row.topups,
@@ -93,7 +93,7 @@ test('the statements of months are the entries of the ledger, and bonus credit i
   const november = { fromDay: '2025-11-01', toDay: '2025-12-01' };
   const [first] = payers;
   const alone = (
-    await Array.fromAsync(monthStatements(database, november, first?.accountId ?? 0, vat))
+    await Array.fromAsync(monthStatements(database, november, { onlyAccount: first?.accountId ?? 0 }, vat))
   ).flat();
   assert.deepEqual(
     alone,
@@ -121,7 +121,9 @@ test('what bonus credit paid is not taxed, also when its usage arrives after it 
   clock.freeze(startMs + 2_000);
   await expireCredit(database, startMs + 2_000);
   const statement = async () => {
-    const [row] = (await Array.fromAsync(monthStatements(database, always, accountId, vat))).flat();
+    const [row] = (
+      await Array.fromAsync(monthStatements(database, always, { onlyAccount: accountId }, vat))
+    ).flat();
     assert.ok(row !== undefined);
     const { usage, usageOfBonus, taxable, supply, vat: tax } = row;
     return [usage, usageOfBonus, taxable, supply, tax].map((micro) => micro / 1_000_000n);

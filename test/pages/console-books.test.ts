@@ -227,12 +227,13 @@ test('one verification of the ledger runs at a time, beside calls; differences a
 });
 
 // pages:A11
-test('the export of a month adds up to the balances, and reports when it is not complete', async () => {
-  const month = isoDay(seoulDayAt(gateway.clock.now())).slice(0, 7);
-  const response = await viewer.send('GET', `/books/csv?month=${month}`);
+test('the export of days adds up to the balances, and reports when it is not complete', async () => {
+  const today = isoDay(seoulDayAt(gateway.clock.now()));
+  const days = `from=${isoDay(seoulDayAt(gateway.clock.now()) - 30)}&to=${today}`;
+  const response = await viewer.send('GET', `/books/csv?${days}`);
   assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8');
-  assert.ok(response.headers.get('content-disposition')?.includes(`books-${month}.csv`));
-  const raw = await fetch(`${consoleOrigin()}/console/api/books/csv?month=${month}`, {
+  assert.ok(response.headers.get('content-disposition')?.includes(`-${today}.csv`));
+  const raw = await fetch(`${consoleOrigin()}/console/api/books/csv?${days}`, {
     headers: { cookie: `${sessionCookies.console}=${sessions.operator('viewer')}` },
   });
   const bytes = Buffer.from(await raw.arrayBuffer());
@@ -245,10 +246,12 @@ test('the export of a month adds up to the balances, and reports when it is not 
     'SELECT sum(balance)::bigint AS balance FROM account_balance',
   );
   assert.equal(sum, balances?.balance);
-  assert.equal((await viewer.send('GET', `/books/csv?month=${month}&account=999999`)).status, 404);
+  assert.equal((await viewer.send('GET', `/books/csv?${days}&account=999999`)).status, 404);
+  for (const wrong of [`from=${today}&to=2020-01-01`, `from=2020-01-01&to=${today}`, 'from=0001-01-01&to=x'])
+    assert.equal((await viewer.send('GET', `/books/csv?${wrong}`)).json.error.type, 'invalid_request', wrong);
   await gateway.database.query('ALTER TABLE key_usage_day RENAME TO hidden');
   try {
-    const broken = await viewer.send('GET', `/books/csv?month=${month}`);
+    const broken = await viewer.send('GET', `/books/csv?${days}`);
     assert.ok(broken.text.includes(incompleteLine));
   } finally {
     await gateway.database.query('ALTER TABLE hidden RENAME TO key_usage_day');

@@ -67,6 +67,7 @@ const hostile = [
 interface Parameter {
   readonly name: string;
   readonly in: string;
+  readonly schema?: { readonly format?: string };
 }
 
 let gateway: TestGateway;
@@ -156,8 +157,8 @@ test('a Host that is no host is refused where an address is made from it', async
 /** The path with its parameters, and the query that the row needs. */
 function addressOf(path: string, parameters: readonly Parameter[]) {
   const query = new URLSearchParams();
-  for (const { name, in: place } of parameters) {
-    const value = needed[name];
+  for (const { name, in: place, schema } of parameters) {
+    const value = needed[name] ?? (schema?.format === 'date' ? '2026-11-30' : undefined);
     if (place === 'query' && value !== undefined) query.set(name, value);
   }
   return { path: path.replace('{hash}', account.hash), query };

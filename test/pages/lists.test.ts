@@ -8,6 +8,7 @@ import { consoleRows } from '../../src/pages/console/rows.ts';
 import type { ConsoleContext, DashboardContext } from '../../src/pages/context.ts';
 import { dashboardRows } from '../../src/pages/dashboard/rows.ts';
 import type { AnyPageRoute } from '../../src/pages/page-route.ts';
+import { isoDay, periodAt, seoulDayAt } from '../../src/time/period.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type ManyRows, makeManyRows } from '../harness/many-rows.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
@@ -49,12 +50,19 @@ function pathOf({ path, area }: AnyPageRoute): string {
 // biome-ignore lint/suspicious/noExplicitAny: rows of every list.
 type Row = any;
 
-async function wholeList(route: AnyPageRoute): Promise<readonly Row[]> {
+/** This month in Seoul. */
+function daysOfMonth(): string {
+  const { startMs, endMs } = periodAt('monthly', gateway.clock.now());
+  return `from=${isoDay(seoulDayAt(startMs))}&to=${isoDay(seoulDayAt(endMs) - 1)}`;
+}
+
+async function wholeList(route: AnyPageRoute, isOfDays: boolean): Promise<readonly Row[]> {
   const browser = browserOf(route);
   const rows: Row[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const query: string = cursor === '' ? '' : `?cursor=${encodeURIComponent(cursor)}`;
-    const page: { items: Row[]; next: string | null } = await browser.get(pathOf(route) + query);
+    const query: string = cursor === '' ? '' : `cursor=${encodeURIComponent(cursor)}`;
+    const path = `${pathOf(route)}?${isOfDays ? `${daysOfMonth()}&` : ''}${query}`;
+    const page: { items: Row[]; next: string | null } = await browser.get(path);
     assert.ok(cursor === '' || page.items.length > 0, 'no page is empty');
     rows.push(...page.items);
     cursor = page.next;
@@ -63,7 +71,10 @@ async function wholeList(route: AnyPageRoute): Promise<readonly Row[]> {
 }
 
 interface Expected {
-  /** How many rows there are beside the 1,000. */
+  readonly isOfDays?: true;
+  /** In place of the 1,000. */
+  readonly count?: number;
+  /** How many rows there are beside them. */
   readonly more?: number;
   readonly sums?: Readonly<Record<string, () => bigint>>;
 }
@@ -89,6 +100,7 @@ const expected: Readonly<Record<string, Expected>> = {
   '/console/api/announcements': {},
   '/console/api/audit': { more: 1_003 },
   '/console/api/prices/history': { more: 1 },
+  '/console/api/books/statements': { isOfDays: true, count: 1 },
   '/console/api/liability/expiring': {},
   '/console/api/quarantine': { sums: { cost_micro: () => many.sums.quarantined } },
 };
@@ -107,9 +119,14 @@ test('every list with pages has every row once, and its sums are those of the le
   const paged = reads.filter(isPaged);
   assert.deepEqual(paged.map(({ path }) => path).sort(), Object.keys(expected).sort());
   for (const route of paged) {
-    const { more = 0, sums = {} } = expected[route.path] ?? assert.fail(route.path);
-    const rows = await wholeList(route);
-    assert.equal(rows.length, many.count + more + refusedIn(route.path), route.path);
+    const {
+      isOfDays = false,
+      count = many.count,
+      more = 0,
+      sums = {},
+    } = expected[route.path] ?? assert.fail(route.path);
+    const rows = await wholeList(route, isOfDays);
+    assert.equal(rows.length, count + more + refusedIn(route.path), route.path);
     // An expiring lot has no id.
     const names = new Set(rows.map((row) => JSON.stringify(row)));
     assert.equal(names.size, rows.length, route.path);
@@ -162,27 +179,24 @@ function microOf(text: string): bigint {
 const files: Readonly<
   Record<
     string,
-    { readonly query?: string; readonly count?: number; readonly more: number; readonly sum: boolean }
+    { readonly isOfDays?: true; readonly count?: number; readonly more: number; readonly sum: boolean }
   >
 > = {
   '/dashboard/api/ledger/csv': { more: 2, sum: true },
   '/console/api/accounts/{account}/ledger/csv': { more: 2, sum: true },
   '/console/api/audit/csv': { more: 1_003, sum: false },
-  '/console/api/books/csv': { query: '?month=', more: 2, sum: true },
-  '/console/api/books/statements/csv': { query: '?month=', count: 1, more: 0, sum: true },
-  '/console/api/books/margin/csv': { query: '?month=', count: 1, more: 0, sum: false },
+  '/console/api/books/csv': { isOfDays: true, more: 2, sum: true },
+  '/console/api/books/statements/csv': { isOfDays: true, count: 1, more: 0, sum: true },
+  '/console/api/books/margin/csv': { isOfDays: true, count: 1, more: 0, sum: false },
 };
 
 test('every file of the server has every row, amounts in won with the unit in the heading', async () => {
   const routes = reads.filter(({ format }) => format === 'csv');
   assert.deepEqual(routes.map(({ path }) => path).sort(), Object.keys(files).sort());
-  const month = new Date(gateway.clock.now() + 9 * 3_600_000).toISOString().slice(0, 7);
   for (const route of routes) {
-    const { query, count = many.count, more, sum } = files[route.path] ?? assert.fail(route.path);
-    const response = await browserOf(route).send(
-      'GET',
-      pathOf(route) + (query === undefined ? '' : `${query}${month}`),
-    );
+    const { isOfDays = false, count = many.count, more, sum } = files[route.path] ?? assert.fail(route.path);
+    const path = `${pathOf(route)}?${isOfDays ? daysOfMonth() : ''}`;
+    const response = await browserOf(route).send('GET', path);
     assert.equal(response.status, 200, response.text);
     assert.doesNotMatch(response.text, /micro/i, route.path);
     const rows = parseCsv(response.text);

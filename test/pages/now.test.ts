@@ -1,6 +1,7 @@
 /** What the console shows of the service as it is: the page Now. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { insertPrice, latestPrices } from '../../src/catalogue/prices-sql.ts';
 import type { SourceUsage } from '../../src/generations/analytics/usage-sql.ts';
 import { marginBySource, marginOf } from '../../src/operations/margin.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
@@ -125,10 +126,21 @@ test('watchers of the page get the figures live, and those who join at once', as
 });
 
 // spec:money/2.9
-test('the margin of usage is that of the stated upstream price or of dollars: own slots cost nothing', () => {
+test('the margin of usage is that of the price that billed it, stated or of dollars: own slots cost nothing', async () => {
+  const published = await latestPrices(gateway.database);
+  const priceOf = (model: string) => published.find((price) => price.model === model) ?? assert.fail(model);
+  const [dollar, won, beside] = ['test/usd', 'test/won', 'test/stated'].map((model) =>
+    BigInt(priceOf(model).id),
+  );
+  const { id: _, stated: before, ...later } = priceOf('test/usd');
+  const latest = await insertPrice(gateway.database, {
+    ...later,
+    stated: { ...before, marginPercent: '150' },
+  });
   const row = (of: Partial<SourceUsage>): SourceUsage => ({
     model: 'test/usd',
     provider: 'Upstream 1',
+    priceVersion: dollar ?? 0n,
     isBroken: false,
     requests: 1n,
     failures: 0n,
@@ -139,35 +151,28 @@ test('the margin of usage is that of the stated upstream price or of dollars: ow
     cachedTokens: 0n,
     ...of,
   });
-  const of = (...rows: readonly SourceUsage[]) => marginOf(rows, gateway.config);
-  assert.deepEqual(of(row({ cost: 125n }), row({ provider: 'Naru', cost: 7n })), {
+  const of = async (...rows: readonly SourceUsage[]) =>
+    marginOf(await marginBySource(gateway.database, rows));
+  assert.deepEqual(await of(row({ cost: 125n }), row({ provider: 'Naru', cost: 7n })), {
     billed: 132n,
     billedAtUnknownCost: 0n,
     upstreamCost: 100n,
     broken: { count: 0n, upstreamCost: 0n, countAtUnknownCost: 0n },
   });
-  assert.equal(of(row({ model: 'test/won', cost: 9n })).billedAtUnknownCost, 9n);
-  assert.equal(of(row({ model: 'gone', cost: 9n })).billedAtUnknownCost, 9n);
-  const broken = of(
+  assert.equal((await of(row({ priceVersion: BigInt(latest), cost: 125n }))).upstreamCost, 50n);
+  for (const priceVersion of [won, 0n])
+    assert.equal((await of(row({ priceVersion: priceVersion ?? 0n, cost: 9n }))).billedAtUnknownCost, 9n);
+  const { broken } = await of(
     row({ isBroken: true, promptTokens: 10n }),
-    row({ model: 'gone', isBroken: true }),
-  ).broken;
+    row({ priceVersion: 0n, isBroken: true }),
+  );
   assert.deepEqual(broken, { count: 2n, upstreamCost: 10_000_000n, countAtUnknownCost: 1n });
   // 6 of 10 prompt tokens, 4 from the cache, 5 of completion, 2 requests; also where it was not billed.
   for (const isBroken of [false, true]) {
-    const [of] = marginBySource(
-      [
-        row({
-          model: 'test/stated',
-          requests: 2n,
-          promptTokens: 10n,
-          cachedTokens: 4n,
-          completionTokens: 5n,
-          isBroken,
-        }),
-      ],
-      gateway.config,
-    );
-    assert.equal(of?.upstream, (200n * (6n * 2000n + 4n * 500n + 5n * 4000n)) / 1n + 2n * 50_000_000n);
+    const tokens = { promptTokens: 10n, cachedTokens: 4n, completionTokens: 5n };
+    const [found] = await marginBySource(gateway.database, [
+      row({ priceVersion: beside ?? 0n, requests: 2n, ...tokens, isBroken }),
+    ]);
+    assert.equal(found?.upstream, (200n * (6n * 2000n + 4n * 500n + 5n * 4000n)) / 1n + 2n * 50_000_000n);
   }
 });

@@ -40,7 +40,7 @@ export function addUsageCommands(program: Command, cli: CliContext): void {
 
   withMonthOptions(usage.command('margin'))
     .description(
-      'what each model earned at each provider by month in Seoul time, at the upstream prices that the configuration states now; default: this month',
+      'what each model earned at each provider by month in Seoul time, by the prices that billed it; default: this month',
     )
     .action((flags: ExportFlags) =>
       withOperatorService(cli, flags, (operator, output) =>

@@ -16,6 +16,7 @@ export const dimensionColumns = [
   'status',
   'error_type',
   'finish_reason',
+  'price_version',
 ] as const;
 
 /** The histograms of a row, by the prefix of their two columns. */
@@ -84,7 +85,7 @@ export function recordFacts(records: string): string {
   return `
 SELECT account_id, date_trunc('hour', settled_at, 'UTC') AS hour, key_id, app_id, coalesce(model, detail->'requested_models'->>0, '') AS model,
        coalesce(provider, '') AS provider, status, coalesce(error_type, '') AS error_type,
-       coalesce(finish_reason, '') AS finish_reason, 1::bigint AS requests, cost, prompt_tokens::bigint AS prompt_tokens,
+       coalesce(finish_reason, '') AS finish_reason, coalesce(price_version, 0) AS price_version, 1::bigint AS requests, cost, prompt_tokens::bigint AS prompt_tokens,
        completion_tokens::bigint AS completion_tokens, ${count('reasoning_tokens')} AS reasoning_tokens,
        ${count('cache_read_tokens')} AS cached_tokens,
        CASE WHEN ${number('latency_ms')} IS NOT NULL THEN ${bucketSql(number('latency_ms'))} END AS ttft,

@@ -1,6 +1,8 @@
 import { dimensionColumns, histogramColumns, recordFacts, settledIn, sumColumns } from './facts-sql.ts';
 
 const dimensions = dimensionColumns.join(', ');
+/** Of all accounts together. */
+const dimensionsOfTotals = dimensions.replace('key_id, app_id', '0::bigint AS key_id, 0::bigint AS app_id');
 const histogramPairs = histogramColumns.flatMap((name) => [`${name}_at`, `${name}_n`]).join(', ');
 const sums = sumColumns.map((name) => `sum(${name})::bigint AS ${name}`).join(', ');
 const totals = sumColumns.join(', ');
@@ -42,8 +44,7 @@ export function rowsOfPartition(partition: string): RolledRows {
 /** All accounts together, from their rows of the hours from $1 to $2. */
 export const rowsOfTotals: RolledRows = grouped(
   `merged AS MATERIALIZED (
-  SELECT 0::bigint AS account_id, hour, 0::bigint AS key_id, 0::bigint AS app_id, model, provider, status, error_type, finish_reason,
-         ${totals}, ${histogramPairs}
+  SELECT 0::bigint AS account_id, hour, ${dimensionsOfTotals}, ${totals}, ${histogramPairs}
   FROM usage_hour WHERE account_id > 0 AND hour >= $1::timestamptz AND hour < $2::timestamptz
 )`,
   `SELECT ${rolledGroups}, ${totals} FROM merged`,

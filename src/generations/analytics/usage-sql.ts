@@ -78,25 +78,27 @@ export async function usageBy(
 }
 
 /**
- * The usage of one model at one provider. Answers that broke off, which are free, have sums of
- * their own.
+ * The usage of one model at one provider with one price. Answers that broke off, which are free, have
+ * sums of their own.
  */
 export interface SourceUsage extends UsageSums {
   readonly model: string;
   readonly provider: string;
+  /** 0: there was none. */
+  readonly priceVersion: bigint;
   readonly isBroken: boolean;
 }
 
 /** More than any catalogue has. */
 const maxSources = 20_000;
 
-/** The sums of each model at each provider that responded. */
+/** The sums of each model at each provider that responded, with each price. */
 export async function usageBySource(sql: Sql, query: UsageQuery): Promise<readonly SourceUsage[]> {
   const { text, values } = await factsOf(sql, query);
   return sql.query(
     `WITH facts AS (${text})
-     SELECT model, provider, error_type <> '' OR finish_reason = 'error' AS "isBroken", ${sumsSql} FROM facts WHERE provider <> ''
-     GROUP BY 1, 2, 3 ORDER BY ${rankingSql.cost} DESC LIMIT ${maxSources}`,
+     SELECT model, provider, price_version AS "priceVersion", error_type <> '' OR finish_reason = 'error' AS "isBroken", ${sumsSql}
+     FROM facts WHERE provider <> '' GROUP BY 1, 2, 3, 4 ORDER BY ${rankingSql.cost} DESC LIMIT ${maxSources}`,
     values,
   );
 }

@@ -2,7 +2,7 @@ import { accountsAfter, type MonthLine, monthLines } from '../../ledger/month-li
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { ExportRow } from '../../operations/month-end.ts';
 import type { Database } from '../../store/database.ts';
-import { isoDay, monthOf, seoulIsoOf } from '../../time/period.ts';
+import { seoulIsoOf } from '../../time/period.ts';
 import type { Cell } from '../../wire/csv.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import { csvStream } from '../csv.ts';
@@ -24,20 +24,20 @@ const header = [
 const accountsOfRead = 200;
 
 /**
- * The ledger of a month as a file, read some accounts at a time: a month of any size is never in
- * memory.
+ * The ledger of the Seoul days from `fromDay` to before `toDay` as a file, read some accounts at a
+ * time: a file of any size is never in memory.
  */
-export function monthCsv(
+export function ledgerCsv(
   reads: Database,
-  {
-    month,
-    onlyAccount,
-    signal,
-  }: { readonly month: string; readonly onlyAccount: number | null; readonly signal: AbortSignal },
+  of: {
+    readonly name: string;
+    readonly fromDay: string;
+    readonly toDay: string;
+    readonly onlyAccount: number | null;
+    readonly signal: AbortSignal;
+  },
 ): PageReply {
-  const { startDay, endDay } = monthOf(month);
-  const days = { fromDay: isoDay(startDay), toDay: isoDay(endDay) };
-  const name = onlyAccount === null ? `books-${month}.csv` : `books-${month}-account-${onlyAccount}.csv`;
+  const { name, onlyAccount, signal, ...days } = of;
   async function* rows(): AsyncGenerator<readonly (readonly Cell[])[]> {
     for (let afterId = 0; !signal.aborted; ) {
       const accounts = await accountsAfter(reads, { afterId, onlyAccount, limit: accountsOfRead });

@@ -2,23 +2,11 @@ import { z } from 'zod';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Identity } from '../../identity/identity.ts';
-import { accountsExist } from '../../ledger/month-lines-sql.ts';
-import type { ExportSpan } from '../../operations/exports.ts';
 import type { VerificationRun } from '../../operations/ledger-verification.ts';
-import {
-  exportMargin,
-  exportStatements,
-  marginColumns,
-  statementColumns,
-} from '../../operations/month-end.ts';
 import { isoOf } from '../../time/clock.ts';
-import { monthOf, seoulDayStartMs } from '../../time/period.ts';
-import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
-import { instant, month } from '../shapes.ts';
-import { noSuchAccount } from './account-shape.ts';
-import { exportCsv, monthCsv } from './ledger-csv.ts';
+import { instant } from '../shapes.ts';
 import { actorOf } from './operators.ts';
 
 const differenceShape = z.strictObject({
@@ -102,58 +90,6 @@ export function consoleLedgerPages({ clock, identity, verification }: ConsoleCon
       },
     }),
   ];
-}
-
-/** The files of a month for the accountant (A11, A15). */
-export function ledgerFilePages({ reads, clock, config }: ConsoleContext) {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/books/csv',
-      summary: 'The entries of a month in Korean time, usage summed by account and day, as a CSV file',
-      query: z.object({ month, account: integerText(1).optional() }),
-      response: z.string(),
-      format: 'csv',
-      handle: async ({ query, signal }) => {
-        const only = query.account ?? null;
-        if (only !== null && !(await accountsExist(reads, [only]))) throw noSuchAccount();
-        return monthCsv(reads, { month: query.month, onlyAccount: only, signal });
-      },
-    }),
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/books/statements/csv',
-      summary: 'The sums of each account in a month in Korean time, with supply value and VAT, as a CSV file',
-      query: z.object({ month }),
-      response: z.string(),
-      format: 'csv',
-      handle: ({ query }) =>
-        exportCsv(
-          `statements-${query.month}.csv`,
-          statementColumns,
-          exportStatements(reads, config(), spanOf(query.month), null),
-        ),
-    }),
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/books/margin/csv',
-      summary: 'The margin of each model at each provider in a month in Korean time, as a CSV file',
-      query: z.object({ month }),
-      response: z.string(),
-      format: 'csv',
-      handle: ({ query }) =>
-        exportCsv(
-          `margin-${query.month}.csv`,
-          marginColumns,
-          exportMargin(reads, config(), spanOf(query.month), clock.now()),
-        ),
-    }),
-  ];
-}
-
-function spanOf(text: string): ExportSpan {
-  const { startDay, endDay } = monthOf(text);
-  return { fromMs: seoulDayStartMs(startDay), toMs: seoulDayStartMs(endDay) };
 }
 
 function runBody(run: VerificationRun | null): z.input<typeof runShape> {

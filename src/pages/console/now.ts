@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { usageBySource } from '../../generations/analytics/usage-sql.ts';
-import { marginOf } from '../../operations/margin.ts';
+import { marginBySource, marginOf } from '../../operations/margin.ts';
 import { isoOf } from '../../time/clock.ts';
 import { periodAt } from '../../time/period.ts';
 import type { ConsoleContext } from '../context.ts';
@@ -80,11 +80,11 @@ async function readNow({ processes, slots, clock }: ConsoleContext): Promise<z.i
   return nowBody(figures, { size: processes.size, slots: slots.statuses(), nowMs: clock.now() });
 }
 
-async function readMoney({ reads, clock, config }: ConsoleContext): Promise<z.input<typeof moneyShape>> {
+async function readMoney({ reads, clock }: ConsoleContext): Promise<z.input<typeof moneyShape>> {
   const nowMs = clock.now();
   const { startMs, endMs } = periodAt('daily', nowMs);
   const usage = await usageBySource(reads, { accountId: null, fromMs: startMs, toMs: endMs });
-  const { billed, billedAtUnknownCost, upstreamCost, broken } = marginOf(usage, config());
+  const { billed, billedAtUnknownCost, upstreamCost, broken } = marginOf(await marginBySource(reads, usage));
   return {
     as_of: isoOf(nowMs),
     from: isoOf(startMs),

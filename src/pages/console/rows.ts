@@ -16,8 +16,9 @@ import { configurationPages } from './configuration.ts';
 import { datasetPages } from './datasets.ts';
 import { allGenerationPages } from './generations.ts';
 import { consoleKeyPages } from './keys.ts';
-import { consoleLedgerPages, ledgerFilePages } from './ledger.ts';
+import { consoleLedgerPages } from './ledger.ts';
 import { liabilityPages } from './liability.ts';
+import { monthEndPages } from './month-end.ts';
 import { nodePages } from './nodes.ts';
 import { nowPages } from './now.ts';
 import { openWorkPages } from './open-work.ts';
@@ -55,7 +56,7 @@ export function consoleRows(parts: ConsoleContext) {
     ...pricePages(parts),
     ...datasetPages(parts),
     ...consoleLedgerPages(parts),
-    ...ledgerFilePages(parts),
+    ...monthEndPages(parts),
     ...quarantinePages(parts),
     ...slotPages(parts),
     ...candidatePages(parts),

@@ -405,7 +405,7 @@ ALTER TABLE generation ENABLE ALWAYS TRIGGER append_only_truncate;
 ALTER TABLE quarantined_settlement ENABLE ALWAYS TRIGGER append_only;
 
 -- Usage by hour of the settlement, derived from the records (docs/decisions/rollups.md). account_id 0: all accounts together, with
--- key_id and app_id 0. Empty text: the records had none. Histograms are sparse: at is the bucket of a value, n how many values.
+-- key_id and app_id 0. Empty text, price_version 0: the records had none. Histograms are sparse: at is the bucket of a value, n how many values.
 CREATE TABLE usage_hour (
   account_id        bigint NOT NULL,
   hour              timestamptz NOT NULL,
@@ -416,6 +416,7 @@ CREATE TABLE usage_hour (
   status            smallint NOT NULL,
   error_type        text NOT NULL,
   finish_reason     text NOT NULL,
+  price_version     bigint NOT NULL,
   requests          bigint NOT NULL,
   cost              bigint NOT NULL,
   prompt_tokens     bigint NOT NULL,
@@ -428,7 +429,7 @@ CREATE TABLE usage_hour (
   duration_n        bigint[] NOT NULL,
   speed_at          smallint[] NOT NULL,
   speed_n           bigint[] NOT NULL,
-  PRIMARY KEY (account_id, hour, key_id, app_id, model, provider, status, error_type, finish_reason)
+  PRIMARY KEY (account_id, hour, key_id, app_id, model, provider, status, error_type, finish_reason, price_version)
 );
 -- An hour is replaced as a whole, whoever used it.
 CREATE INDEX usage_hour_by_hour ON usage_hour (hour);
@@ -455,7 +456,7 @@ CREATE INDEX stale_hour_by_id ON stale_hour (id);
 CREATE TABLE pruned_usage_hour (
   month date NOT NULL,
   LIKE usage_hour,
-  PRIMARY KEY (hour, account_id, month, key_id, app_id, model, provider, status, error_type, finish_reason)
+  PRIMARY KEY (hour, account_id, month, key_id, app_id, model, provider, status, error_type, finish_reason, price_version)
 );
 
 -- The gateways that serve from this database. seen_at is the database's own time, so that the clocks of nodes do not matter. One process
@@ -773,7 +774,9 @@ CREATE INDEX audit_entry_account ON audit_entry (account_id, id) WHERE account_i
 CREATE INDEX audit_entry_operator ON audit_entry (operator_id, id) WHERE operator_id IS NOT NULL;
 CREATE INDEX audit_entry_act ON audit_entry (act, id);
 
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entry EXECUTE FUNCTION refuse_change();
+-- In a reason the address of a person is replaced when the person is erased.
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE OR UPDATE OF id, at, operator_id, who, role, act, account_id, subject, before, after
+  ON audit_entry EXECUTE FUNCTION refuse_change();
 ALTER TABLE audit_entry ENABLE ALWAYS TRIGGER append_only;
 
 -- What operators tell account owners on every page of the dashboard. An announcement that was taken back keeps its row.

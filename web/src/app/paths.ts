@@ -40,6 +40,7 @@ export type ConsolePath =
   | '/prices'
   | '/exchange'
   | '/books'
+  | '/month-end'
   | '/quarantine'
   | '/datasets'
   | '/audit'

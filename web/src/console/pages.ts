@@ -109,6 +109,12 @@ export const consolePages: PageTable<ConsolePath> = {
     load: () => import('./books/page.tsx'),
     nav: { label: 'books', icon: 'book', group: 'groupMoney', shortcut: 'b' },
   },
+  '/month-end': {
+    namespace: 'month-end',
+    alsoUses: ['accounts'],
+    load: () => import('./month-end/page.tsx'),
+    nav: { label: 'monthEnd', icon: 'receipt', group: 'groupMoney', shortcut: 'm' },
+  },
   '/quarantine': {
     namespace: 'quarantine',
     alsoUses: ['acts'],

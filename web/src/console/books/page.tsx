@@ -2,12 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { Link } from '../../app/link.tsx';
-import { Page as Frame, Section } from '../../app/page.tsx';
+import { Page as Frame } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
 import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
-import { MonthExport } from './month-export.tsx';
 import { Verification } from './verification.tsx';
 
 const refreshMs = 15_000;
@@ -82,14 +81,13 @@ export function Page() {
         </Figure>
       </FigureRow>
       <Verification run={run} />
-      <p className="text-sm">
-        <Link to="/quarantine" className="text-accent-text hover:underline">
-          {t('quarantine')}
-        </Link>
-      </p>
-      <Section title={t('export')} note={t('exportNote')}>
-        <MonthExport />
-      </Section>
+      {(['month-end', 'quarantine'] as const).map((page) => (
+        <p key={page} className="text-sm">
+          <Link to={`/${page}`} className="text-accent-text hover:underline">
+            {t(page === 'month-end' ? 'monthEnd' : page)}
+          </Link>
+        </p>
+      ))}
     </Frame>
   );
 }
