@@ -5,8 +5,8 @@ import type { PageReply } from './page-reply.ts';
 import type { Area, OperatorSession, OwnerSession, Role } from './page-session.ts';
 
 /**
- * `none` is for the rows before a session exists, such as sign-in. `person` is for rows of
- * operators, tokens and sessions: the console accepts no token there, which could outlive itself.
+ * `none` is for the rows before a session exists, such as sign-in. `person` is for rows of who may
+ * sign in: the console accepts no token there, which could outlive itself.
  */
 export type PageCredential = 'session' | 'person' | 'none';
 

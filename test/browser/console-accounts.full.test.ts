@@ -88,6 +88,7 @@ const pages: readonly PageCase[] = [
   ['/audit', '감사 기록', 'Audit log', /금액|Amount/],
   ['/liability', '부채', 'Liability', /3,000,000,000/],
   ['/announcements', '공지', 'Announcements', /점검|announcement/i],
+  ['/operators', '운영자', 'Operators', /운영자가 없습니다|No operators/],
 ];
 
 // pages:A2,A3,A8,A9,A12
@@ -321,6 +322,44 @@ test(
     await close();
   },
 );
+
+// spec:operator/1.19
+test('an admin adds an operator, and creates a token that is shown once and revoked', fullOnly, async () => {
+  const { page, axe, assertClean, close } = await openPage('/operators');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: '운영자 추가' }).click();
+  await dialog.getByLabel('이름').fill('김 지원');
+  await dialog.getByRole('radio', { name: '지원' }).click();
+  await dialog.getByRole('button', { name: '운영자 추가' }).dblclick();
+  await dialog.getByText(/\/console\/link#/).waitFor();
+  await dialog.getByRole('button', { name: '닫기' }).click();
+  await page.getByRole('row', { name: /김 지원.*지원/ }).waitFor();
+  await page.getByRole('button', { name: '토큰 만들기' }).click();
+  await dialog.getByLabel('이름').fill('billing');
+  const lastDay = new Date(gateway.clock.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+  await dialog.getByLabel('마지막 사용 가능일').fill(lastDay);
+  assert.deepEqual(await axe(), []);
+  await dialog.getByRole('button', { name: '만들기' }).click();
+  await dialog.getByText(/^naru_op_/).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.getByRole('button', { name: '닫기' }).click();
+  await page
+    .getByRole('row', { name: /billing/ })
+    .getByRole('button', { name: '폐기' })
+    .click();
+  await dialog.getByLabel('사유').fill('끝');
+  await dialog.getByRole('button', { name: '폐기' }).click();
+  await page.getByText('토큰이 없습니다').waitFor();
+  await page
+    .getByRole('row', { name: /김 지원/ })
+    .getByRole('button', { name: '삭제' })
+    .click();
+  await dialog.getByLabel('사유').fill('끝');
+  await dialog.getByRole('button', { name: '삭제' }).click();
+  await page.getByText('운영자가 없습니다').waitFor();
+  assertClean();
+  await close();
+});
 
 // pages:A12
 test('the audit log names who did what to what, and what it changed', fullOnly, async () => {

@@ -123,6 +123,8 @@ const expected: Readonly<Record<string, Expected | null>> = {
   'now-errors': null,
   'now-first-tokens': null,
   'now-slots': null,
+  'operator-tokens': null,
+  operators: null,
   prices: null,
   providers: null,
   slots: null,

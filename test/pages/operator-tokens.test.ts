@@ -112,10 +112,12 @@ test('a token that is unknown, expired, revoked or in a cookie is refused, in it
 });
 
 // spec:operator/1.20
-test('no token manages operators, tokens or sessions, whatever its role', async () => {
+test('no token manages operators, tokens, sessions or the owner of an account, whatever its role', async () => {
   const { plaintext } = await create('powerful', 'admin');
   const rows = consoleRows({} as ConsoleContext).filter(({ credential }) => credential === 'person');
   assert.ok(rows.length > 8);
+  for (const act of ['/invitations', '/owner/replacement'])
+    assert.ok(rows.some(({ path }) => path === `/console/api/accounts/{id}${act}`));
   for (const { method, path } of rows) {
     const sent = path.slice('/console/api'.length).replace(/\{\w+\}/, '1');
     const response = await send(plaintext, method, sent, method === 'GET' ? undefined : {});

@@ -225,6 +225,7 @@ function ownerLinkPages({ identity }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{id}/invitations',
+      credential: 'person',
       role: 'admin',
       summary: 'Invite the owner; for the address of the present owner, the link resets the password',
       body: z.object({ email: emailText.optional() }),
@@ -248,6 +249,7 @@ function ownerLinkPages({ identity }: ConsoleContext) {
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{id}/owner/replacement',
+      credential: 'person',
       role: 'admin',
       summary:
         'Give the account to another person; the sessions, passkeys and password of the present owner end',

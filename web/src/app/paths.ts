@@ -44,6 +44,7 @@ export type ConsolePath =
   | '/quarantine'
   | '/datasets'
   | '/audit'
+  | '/operators'
   | '/candidates'
   | '/configuration'
   | '/settings'

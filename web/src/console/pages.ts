@@ -131,6 +131,12 @@ export const consolePages: PageTable<ConsolePath> = {
     load: () => import('./audit/page.tsx'),
     nav: { label: 'audit', icon: 'shield', group: 'groupSystem', shortcut: 'u' },
   },
+  '/operators': {
+    namespace: 'operators',
+    alsoUses: ['acts'],
+    load: () => import('./operators/page.tsx'),
+    nav: { label: 'operators', icon: 'users', group: 'groupSystem' },
+  },
   '/candidates': {
     namespace: 'candidates',
     alsoUses: ['acts', 'now'],

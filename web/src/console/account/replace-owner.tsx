@@ -50,7 +50,8 @@ export function ReplaceOwner({ id, from, onClose }: { id: string; from: string; 
         );
       }}
       done={null}
-      onClose={() => undefined}
+      onDone={() => undefined}
+      onClose={onClose}
     >
       <Field label={t('newEmail')} error={isTried && isMissing ? t('newEmailError') : null}>
         <Input type="email" value={email} maxLength={254} onChange={({ target }) => setEmail(target.value)} />

@@ -22,6 +22,8 @@ export interface ActDialogProps {
   readonly act: (changeKey: string) => Promise<unknown>;
   /** What was done, in a toast; null: `act` says it. */
   readonly done: string | null;
+  /** In place of `onClose` when it was done: `act` shows more. */
+  readonly onDone?: () => void;
   readonly onClose: () => void;
   /** The fields, and what the act changes. */
   readonly children: ReactNode;
@@ -44,7 +46,7 @@ export function ActDialog(props: ActDialogProps) {
     mutationFn: act,
     onSuccess: () => {
       if (done !== null) showToast({ tone: 'good', text: done });
-      onClose();
+      (props.onDone ?? onClose)();
     },
     onSettled: () => queries.invalidateQueries(),
   });
