@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { parseBusinessNumber } from '../accounts/business-number.ts';
 import { address } from '../config/validators.ts';
 import { type Email, isOperatorName, parseEmail } from '../identity/email.ts';
 import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
@@ -78,21 +79,13 @@ export function accountId(text: string): number {
   return id;
 }
 
-/** A Korean business number (사업자등록번호), as its ten digits; null for `none`. */
+/** A Korean business number, as its ten digits; null for `none`. */
 export function businessNumber(text: string): string | null {
   if (text === 'none') return null;
-  const digits = /^(\d{3})-?(\d{2})-?(\d{5})$/.exec(text)?.slice(1).join('');
-  if (digits === undefined || !isBusinessNumber(digits))
+  const digits = parseBusinessNumber(text);
+  if (digits === null)
     throw new InvalidArgumentError('must be a business number such as 124-81-00998, or none.');
   return digits;
-}
-
-/** Whether the last of ten digits is the check digit of the others. */
-function isBusinessNumber(digits: string): boolean {
-  const weights = [1, 3, 7, 1, 3, 7, 1, 3, 5];
-  const sum = weights.reduce((total, weight, at) => total + weight * Number(digits[at]), 0);
-  const carry = Math.floor((5 * Number(digits[8])) / 10);
-  return (10 - ((sum + carry) % 10)) % 10 === Number(digits[9]);
 }
 
 /** The id of a request for a top-up. */

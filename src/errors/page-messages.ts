@@ -106,6 +106,10 @@ export const pageMessages = {
     ko: '해지된 계정입니다. 운영자가 다시 열 수 있습니다.',
     en: 'This account is closed; an operator can reopen it.',
   },
+  accountOpen: {
+    ko: '먼저 계정을 해지해 주세요. 해지한 계정의 개인정보만 삭제할 수 있습니다.',
+    en: 'Close the account first: only the person of a closed account is erased.',
+  },
   accountHasOwner: {
     ko: '이 계정에는 이미 소유자가 있습니다. 계정의 소유자는 한 명입니다. 다른 사람에게 넘기려면 운영자가 소유자를 교체해야 합니다.',
     en: 'This account has an owner, and an account has one owner. To give it to another person, an operator replaces the owner.',

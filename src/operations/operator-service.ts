@@ -7,6 +7,7 @@ import { announcementOperations } from './announcement-operations.ts';
 import { catalogueOperations } from './catalogue-operations.ts';
 import { creditOperations } from './credit-operations.ts';
 import { drainOperations } from './drain-operations.ts';
+import { erasureOperations } from './erasure.ts';
 import { keyOperations } from './key-operations.ts';
 import { openIdentity } from './open-identity.ts';
 import type { OperationsContext } from './operations-context.ts';
@@ -75,6 +76,7 @@ function operationsOf(context: OperationsContext) {
     ...accountOperations(context),
     ...announcementOperations(context),
     ...creditOperations(context),
+    ...erasureOperations(context),
     ...topupOperations(context),
     ...paymentOperations(context),
     ...keyOperations(context),

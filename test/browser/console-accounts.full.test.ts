@@ -323,6 +323,31 @@ test(
   },
 );
 
+// spec:operator/1.27
+test('an account gets a business number, and its person is erased once it is closed', fullOnly, async () => {
+  const { accountId } = await gateway.account();
+  const { page, axe, assertClean, close } = await openPage(`/accounts/${accountId}`);
+  await page.getByRole('button', { name: '수정' }).click();
+  const number = page.getByLabel('사업자등록번호');
+  await number.fill('124-81-0099');
+  await page.getByRole('dialog').getByRole('button', { name: '저장' }).click();
+  await page.getByText('숫자 10자리를 입력해 주세요.').waitFor();
+  await number.fill('124-81-00998');
+  await page.getByRole('dialog').getByRole('button', { name: '저장' }).click();
+  await page.getByText('사업자등록번호 124-81-00998').waitFor();
+  assert.equal(await page.getByRole('button', { name: '개인정보 삭제' }).count(), 0);
+  await gateway.operator.closeAccount({ accountId, closed: true, reason: 'asked' });
+  await page.getByRole('button', { name: '개인정보 삭제' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/계정 이름 · 1/).waitFor();
+  await dialog.getByText(/사업자등록번호 · 1/).waitFor();
+  assert.deepEqual(await axe(), []);
+  await dialog.getByRole('button', { name: '개인정보 삭제' }).dblclick();
+  await page.getByRole('heading', { level: 1, name: `account ${accountId}` }).waitFor();
+  assertClean();
+  await close();
+});
+
 // spec:operator/1.19
 test('an admin adds an operator, and creates a token that is shown once and revoked', fullOnly, async () => {
   const { page, axe, assertClean, close } = await openPage('/operators');

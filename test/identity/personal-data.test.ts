@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { passkeySite } from '../../src/identity/passkeys.ts';
 import { totpCode, totpStepAt } from '../../src/identity/totp-code.ts';
+import { requestTopup } from '../../src/ledger/topup-requests.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { SoftwareAuthenticator } from './software-authenticator.ts';
 import { browser, cli, type IdentityWorld, openWorld, password } from './world.ts';
 
@@ -12,6 +15,20 @@ before(async () => {
 });
 
 const origin = 'https://naru.example';
+
+/** The tables with a row that has this text anywhere. */
+async function tablesWith(text: string): Promise<readonly string[]> {
+  const tables = await world.database.query<{ name: string }>(
+    "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')",
+  );
+  const found: string[] = [];
+  for (const { name } of tables)
+    if (
+      (await world.database.query(`SELECT FROM ${name} t WHERE t::text ILIKE $1`, [`%${text}%`])).length > 0
+    )
+      found.push(name);
+  return found;
+}
 
 /** An owner with everything that an owner can have. */
 async function fullOwner(email: string) {
@@ -72,15 +89,7 @@ test('a deletion removes the person everywhere, and keeps the account and its le
   if (typeof link === 'string') assert.fail(link);
   assert.equal(await world.identity.owners.deleteData(ownerId), true);
   assert.equal(await world.identity.findSession(token), null);
-  const tables = await world.database.query<{ name: string }>(
-    "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')",
-  );
-  for (const { name } of tables) {
-    const rows = await world.database.query(
-      `SELECT FROM ${name} t WHERE t::text ILIKE '%delete-me@example%'`,
-    );
-    assert.equal(rows.length, 0, name);
-  }
+  assert.deepEqual(await tablesWith('delete-me@example'), []);
   const [account] = await world.database.query<{ name: string }>('SELECT name FROM account WHERE id = $1', [
     accountId,
   ]);
@@ -91,4 +100,63 @@ test('a deletion removes the person everywhere, and keeps the account and its le
     browser(),
   );
   assert.equal(outcome.kind, 'failed');
+});
+
+// spec:operator/1.27
+test('an operator erases the person of a closed account once: no table has the address or a name, the ledger stays', async () => {
+  const email = 'hong@example.com';
+  const { accountId, ownerId, token } = await fullOwner(email);
+  const { database, clock, identity } = world;
+  await identity.owners.updateProfile(ownerId, { name: '홍길동' });
+  const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  await operator.renameAccount(accountId, '홍길동 연구실');
+  await operator.setBusinessNumber(accountId, '1248100998');
+  const order = { amount: krwOfMicro(7_000_000n), expiresAtMs: null, idempotencyKey: null };
+  await operator.grantCredit({ ...order, accountId, kind: 'topup', memo: 'invoice 7' });
+  const key = { accountId, kind: 'inference', name: '홍길동 노트북', limit: null } as const;
+  const { hash } = await operator.createKey({ ...key, limitReset: 'never', expiresAtMs: null });
+  const topup = { accountId, amount: order.amount, depositor: '홍길동', note: `영수증은 ${email}` };
+  await requestTopup(database, topup, clock.now());
+  const paid = await requestTopup(database, topup, clock.now());
+  if (paid.kind !== 'done') assert.fail(paid.kind);
+  await operator.confirmTopup({ id: paid.request.id, bankReference: 'T-1' });
+  const reason = `Hong@example.com wrote; not mahong@example.com`;
+  await operator.suspendKey({ hash, suspended: true, reason });
+  await operator.suspendAccount({ accountId, suspended: true, reason });
+  for (const [scope, reply] of [
+    ['operator 1', { email }],
+    [`account ${accountId}`, { name: '홍길동' }],
+  ] as const)
+    await database.query("INSERT INTO page_change VALUES ($1, '\\x00', '\\x00', now(), $2)", [
+      scope,
+      JSON.stringify(reply),
+    ]);
+  assert.equal((await operator.erasePerson(accountId)).kind, 'open');
+  await operator.closeAccount({ accountId, closed: true, reason: `${email} asked` });
+  const before = (await operator.readPersonalData(accountId)) ?? assert.fail();
+  assert.deepEqual(
+    { ...before.removed },
+    {
+      ...{ account_name: 1, contact_address: 1, owner: 1, passkeys: 1, openid_identities: 0 },
+      ...{ sessions: 0, links: 0, key_names: 1, app_names: 0, topup_texts: 2 },
+    },
+  );
+  const outcomes = await Promise.all([1, 2].map(() => operator.erasePerson(accountId)));
+  assert.deepEqual(outcomes.map(({ kind }) => kind).toSorted(), ['done', 'unchanged']);
+  assert.equal((await operator.erasePerson(999_999)).kind, 'not_found');
+  assert.equal(await identity.findSession(token), null);
+  assert.deepEqual(await tablesWith(` ${email}`), []);
+  assert.deepEqual(await tablesWith(`"${email}`), []);
+  // Who paid stays with the payment, and another address stays as it is.
+  assert.deepEqual(await tablesWith('홍길동'), ['topup_request']);
+  const [suspension] = await identity.readActs({ limit: 1, act: 'account.suspend', accountId });
+  assert.equal(suspension?.reason, 'erased wrote; not mahong@example.com');
+  const [act, ...more] = await identity.readActs({ limit: 2, act: 'account.erase_person', accountId });
+  assert.deepEqual([act?.after, more], [{ ...before.removed }, []]);
+  const after = (await operator.readPersonalData(accountId)) ?? assert.fail();
+  assert.ok(Object.values(after.removed).every((count) => count === 0));
+  assert.deepEqual(after.kept, { ...before.kept, audit_entries: before.kept.audit_entries + 1 });
+  const row = await operator.readAccount(accountId);
+  assert.deepEqual([row?.name, row?.credits], [`account ${accountId}`, 14_000_000n]);
+  assert.equal((await operator.verifyLedger()).differences.length, 0);
 });

@@ -119,6 +119,29 @@ test('balance and spend of an account equal the ledger, and its views equal the 
   assert.equal(foreign.status, 404);
 });
 
+// spec:operator/1.27
+test('the person of an account is erased by an admin once it is closed, and its business number stays', async () => {
+  const { accountId } = await gateway.account();
+  const path = `/accounts/${accountId}`;
+  const number = await support.send('PATCH', path, { body: { business_number: '124-81-00998' } });
+  assert.equal(number.json.business_number, '1248100998', number.text);
+  const wrong = await support.send('PATCH', path, { body: { business_number: '124-81-00997' } });
+  assert.deepEqual([wrong.status, wrong.json.error.type], [400, 'invalid_request']);
+  assert.equal((await support.send('GET', `${path}/person`)).json.error.type, 'role_required');
+  assert.equal((await admin.get(`${path}/person`)).removed.account_name, 1);
+  const early = await admin.send('DELETE', `${path}/person`, { body: {} });
+  assert.deepEqual([early.status, early.json.error.type], [409, 'conflict']);
+  await admin.send('POST', `${path}/closure`, { body: { closed: true, reason: 'asked' } });
+  for (const _ of ['first', 'again']) {
+    const done = await admin.send('DELETE', `${path}/person`, { body: {} });
+    assert.deepEqual([done.status, done.json.removed.account_name], [200, 0], done.text);
+  }
+  const shown = await viewer.get(path);
+  assert.deepEqual([shown.name, shown.business_number], [`account ${accountId}`, '1248100998']);
+  const removed = await support.send('PATCH', path, { body: { business_number: null } });
+  assert.equal(removed.json.business_number, null);
+});
+
 // pages:A2
 test('a grant with the wrong role is refused; one idempotency key grants once, two operators grant twice', async () => {
   const poor = await gateway.account({ credit: '0' });

@@ -116,7 +116,7 @@ test('no token manages operators, tokens, sessions or the owner of an account, w
   const { plaintext } = await create('powerful', 'admin');
   const rows = consoleRows({} as ConsoleContext).filter(({ credential }) => credential === 'person');
   assert.ok(rows.length > 8);
-  for (const act of ['/invitations', '/owner/replacement'])
+  for (const act of ['/invitations', '/owner/replacement', '/person'])
     assert.ok(rows.some(({ path }) => path === `/console/api/accounts/{id}${act}`));
   for (const { method, path } of rows) {
     const sent = path.slice('/console/api'.length).replace(/\{\w+\}/, '1');

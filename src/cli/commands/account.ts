@@ -4,6 +4,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import type { Email } from '../../identity/email.ts';
 import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import type { PersonalData } from '../../operations/erasure-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, businessNumber, email, name, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
@@ -24,7 +25,31 @@ const columns = [
   'created_at',
 ];
 
-/** `naru account create|list|show|rename|suspend|resume|close|reopen|invite|replace-person`. */
+/** What is said of the data of a person, by the members of `PersonalData`. */
+const erasure = {
+  removed: {
+    account_name: 'becomes the id',
+    contact_address: '',
+    owner: 'name, address, password, second factor, preferences',
+    passkeys: '',
+    openid_identities: '',
+    sessions: '',
+    links: 'invitations and their addresses',
+    key_names: 'become the labels',
+    app_names: 'names that the owner gave',
+    topup_texts: 'notes, and depositors of top-ups that were not paid',
+  },
+  kept: {
+    ledger_entries: 'with their memos: the balance follows from them, and the law keeps payments for 5 years',
+    paid_topups: 'with depositor and bank reference: the law keeps payments for 5 years',
+    business_number: 'of tax invoices: the law keeps them for 5 years',
+    generations: 'what was billed, without prompts and responses; naru generation prune deletes old ones',
+    keys: 'hashes, so that no revoked key is used again',
+    audit_entries: 'they name ids; the address is replaced in their reasons',
+  },
+} as const;
+
+/** `naru account create|list|show|rename|suspend|resume|close|reopen|erase-person|invite|replace-person`. */
 export function addAccountCommands(program: Command, cli: CliContext): void {
   const account = program.command('account').description('manage accounts').helpCommand(false);
 
@@ -89,7 +114,7 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
 
   addSuspensionCommands(account, cli);
   addClosureCommands(account, cli);
-
+  addErasePerson(account, cli);
   addOwnerCommands(account, cli);
 }
 
@@ -201,6 +226,43 @@ function addClosureCommands(account: Command, cli: CliContext): void {
 
 function won(micro: bigint): string {
   return krwToDecimal(krwOfMicro(micro));
+}
+
+function addErasePerson(account: Command, cli: CliContext): void {
+  withCommonOptions(account.command('erase-person'))
+    .description(
+      'show what of a closed account is data of its person, and what must stay and why; with --yes, erase the former for ever',
+    )
+    .argument('<id>', 'account id', accountId)
+    .option('--yes', 'erase it; backups keep it until their retention ends')
+    .action((id: number, flags: CommonOptions & { yes?: true }) =>
+      withOperatorService(cli, flags, async (operator, output) => {
+        const data = await operator.readPersonalData(id);
+        if (data === null) throw noAccount(id);
+        if (flags.yes !== true) {
+          await output.rows(['data', 'count', 'act', 'note'], erasureRows(data));
+          cli.err('naru: nothing was erased: pass --yes. Backups keep it until their retention ends.\n');
+          return;
+        }
+        const { kind } = await operator.erasePerson(id);
+        if (kind === 'open') throw new OperatorError(`account ${id} is open; run naru account close first`);
+        const repeated = kind === 'unchanged';
+        await output.one(`the person of account ${id} is ${repeated ? 'already ' : ''}erased`, {
+          account_id: id,
+          erased: true,
+          repeated,
+          ...data,
+        });
+      }),
+    );
+}
+
+function* erasureRows(data: PersonalData): Generator<Row> {
+  for (const act of ['removed', 'kept'] as const)
+    for (const [name, note] of Object.entries(erasure[act])) {
+      const count: number = data[act][name as never];
+      if (count > 0) yield { data: name, count, act, note };
+    }
 }
 
 function rowOf(account: AccountRow): Row {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { parseBusinessNumber } from '../../accounts/business-number.ts';
 import { type AccountListing, accountStandings } from '../../accounts/search-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
-import { messages } from '../../errors/messages.ts';
+import { messages, requirements } from '../../errors/messages.ts';
 import { isoOf, isoOrNull } from '../../time/clock.ts';
+import { reading } from '../../wire/parse-with.ts';
 import { instant, micro, pathId } from '../shapes.ts';
 
 /** An account as operators see it. */
@@ -10,6 +12,7 @@ export const consoleAccountShape = z.strictObject({
   id: z.int(),
   name: z.string(),
   email: z.string().nullable(),
+  business_number: z.string().nullable().describe('Ten digits'),
   created_at: instant,
   standing: z.enum(accountStandings),
   suspended_at: instant.nullable(),
@@ -23,6 +26,9 @@ export const consoleAccountShape = z.strictObject({
   keys: z.int().describe('Keys that are not revoked'),
 });
 
+/** A business number in a body, with or without hyphens. */
+export const businessNumberText = reading(z.string(), parseBusinessNumber, requirements.businessNumber);
+
 /** How many days of spend the console shows, today included. */
 export const spendDays = 30;
 
@@ -32,6 +38,7 @@ export function consoleAccount(row: AccountListing): z.input<typeof consoleAccou
     id: row.accountId,
     name: row.name,
     email: row.email,
+    business_number: row.businessNumber,
     created_at: isoOf(row.createdAtMs),
     standing: row.standing,
     suspended_at: isoOrNull(row.suspendedAtMs),

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { findAccount } from '../../accounts/accounts-sql.ts';
 import { type AccountFilter, accountStandings, searchAccounts } from '../../accounts/search-sql.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import { readPersonalData } from '../../operations/erasure-sql.ts';
 import type { Database } from '../../store/database.ts';
 import { seoulDayAt } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
@@ -12,6 +15,7 @@ import { line } from '../topup-rows.ts';
 import { usagePartsOf, usagePartsShape } from '../usage-parts.ts';
 import {
   accountIdOf,
+  businessNumberText,
   consoleAccount,
   consoleAccountShape,
   noSuchAccount,
@@ -66,6 +70,50 @@ export function consoleAccountPages(parts: ConsoleContext) {
       },
     }),
     ...accountChangePages(parts),
+    ...personPages(parts),
+  ];
+}
+
+const counts = z.record(z.string(), z.int());
+const personalDataShape = z.strictObject({
+  removed: counts.describe('What an erasure removes'),
+  kept: counts.describe('What stays, because the law or the ledger needs it'),
+});
+
+/** The data of the person of an account, and its erasure (spec:operator/1.27). */
+function personPages({ operations, reads }: ConsoleContext) {
+  const path = '/console/api/accounts/{id}/person';
+  return [
+    pageRoute({
+      method: 'GET',
+      path,
+      role: 'admin',
+      credential: 'person',
+      summary: 'What of an account is data of a person, as counts',
+      response: personalDataShape,
+      handle: async ({ params }) => {
+        const data = await readPersonalData(reads, accountIdOf(params.id));
+        if (data === null) throw noSuchAccount();
+        return data;
+      },
+    }),
+    pageRoute({
+      method: 'DELETE',
+      path,
+      role: 'admin',
+      credential: 'person',
+      summary: 'Erase the person of a closed account; it cannot be undone',
+      body: z.object({}),
+      response: personalDataShape,
+      handle: async ({ session, params }) => {
+        const accountId = accountIdOf(params.id);
+        const { kind } = await operations.as(actorOf(session)).erasePerson(accountId);
+        if (kind === 'open') throw new PageRefusal('conflict', pageMessages.accountOpen);
+        const data = await operations.readPersonalData(accountId);
+        if (data === null) throw noSuchAccount();
+        return data;
+      },
+    }),
   ];
 }
 
@@ -91,12 +139,18 @@ function accountChangePages(parts: ConsoleContext) {
       method: 'PATCH',
       path: '/console/api/accounts/{account}',
       role: 'support',
-      summary: 'Rename an account',
-      body: z.object({ name: line(200) }),
+      summary: 'Change the name or the business number of an account; what is absent stays',
+      body: z.object({
+        name: line(200).optional(),
+        business_number: businessNumberText.nullable().optional(),
+      }),
       response: oneAccountShape,
       handle: async ({ session, params, body }) => {
         const accountId = accountIdOf(params.account);
-        if (!(await operations.as(actorOf(session)).renameAccount(accountId, body.name)))
+        const acting = operations.as(actorOf(session));
+        const { name, business_number: digits } = body;
+        if (name !== undefined && !(await acting.renameAccount(accountId, name))) throw noSuchAccount();
+        if (digits !== undefined && !(await acting.setBusinessNumber(accountId, digits)))
           throw noSuchAccount();
         return one(parts, accountId);
       },

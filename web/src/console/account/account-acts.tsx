@@ -4,7 +4,7 @@ import { Link } from '../../app/link.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { AdjustCredit } from './adjust-credit.tsx';
-import { CloseAccount, RenameAccount } from './change-account.tsx';
+import { CloseAccount, EditAccount, ErasePerson } from './change-account.tsx';
 import type { Account } from './data.ts';
 import { GrantCredit } from './grant-credit.tsx';
 import { SuspendAccount } from './suspend-account.tsx';
@@ -13,8 +13,9 @@ const forms = {
   grant: GrantCredit,
   adjust: AdjustCredit,
   suspension: SuspendAccount,
-  rename: RenameAccount,
+  edit: EditAccount,
   closure: CloseAccount,
+  erase: ErasePerson,
 } as const;
 
 /** The acts on an account, each with the role that it needs. */
@@ -31,9 +32,14 @@ export function AccountActs({ account }: { account: Account }) {
       >
         {t('topUps')}
       </Link>
-      <ActionButton needs="support" onClick={() => setOpen('rename')}>
-        {t('rename')}
+      <ActionButton needs="support" onClick={() => setOpen('edit')}>
+        {t('edit')}
       </ActionButton>
+      {account.closed_at === null ? null : (
+        <ActionButton needs="admin" onClick={() => setOpen('erase')}>
+          {t('erase')}
+        </ActionButton>
+      )}
       <ActionButton needs="admin" onClick={() => setOpen('closure')}>
         {t(account.closed_at === null ? 'close' : 'reopen')}
       </ActionButton>

@@ -22,7 +22,7 @@ import { AccountLedger } from './account-ledger.tsx';
 import { AccountOwner } from './account-owner.tsx';
 import { AccountRequests } from './account-requests.tsx';
 import { AccountUsage } from './account-usage.tsx';
-import type { Account } from './data.ts';
+import { type Account, shownNumber } from './data.ts';
 
 const tabs = ['usage', 'requests', 'apps', 'keys', 'credit', 'ledger', 'owners'] as const;
 const schema: SearchSchema<{ tab: (typeof tabs)[number] }> = { tab: oneOf(tabs, 'usage') };
@@ -84,6 +84,11 @@ function Head({
   return (
     <>
       <span className="text-muted">#{account.id}</span>
+      {account.business_number === null ? null : (
+        <span className="text-sm text-muted">
+          {t('businessNumber')} {shownNumber(account.business_number)}
+        </span>
+      )}
       <Status tone={standingTones[account.standing]}>{t(`accounts:standing.${account.standing}`)}</Status>
       <StaleNote
         updatedMs={query.dataUpdatedAt}
