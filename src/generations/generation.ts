@@ -23,6 +23,8 @@ export interface AttemptRecord {
   readonly at: readonly number[];
   /** Why it failed; absent for the attempt that gave the response. */
   readonly failure?: string;
+  /** The upstream's own sentence about it, fit for the client; absent: it sent none. */
+  readonly message?: string;
   /** The parameters that were not sent as the client stated them; absent when all were. */
   readonly parameter_changes?: readonly ParameterChange[];
 }
@@ -42,7 +44,7 @@ export interface RouteRecord {
 
 /**
  * The part of a generation's record that is never summed or searched. Stored as JSON. Contains no
- * text of prompt or response.
+ * text of prompt or response, except what an upstream's sentence about its failure repeats.
  */
 export interface GenerationDetail {
   readonly request_id: string;
@@ -78,6 +80,8 @@ export interface GenerationDetail {
   readonly ignored_parameters?: readonly string[];
   /** Kinds of parts of the response that were not passed on; absent when there are none. */
   readonly dropped_parts?: readonly string[];
+  /** What the error of a refused request said; absent: it was not refused, or only counted. */
+  readonly error_message?: string;
   /**
    * Of a record of refusals: how many requests of the key were refused for the same cause within
    * one second.
@@ -137,6 +141,7 @@ export function generationBody(row: GenerationRow): object {
     is_byok: false,
     status: row.status,
     error_type: row.errorType,
+    error_message: detail.error_message ?? null,
     refusals: detail.refusals ?? null,
     total_cost: cost,
     usage: cost,

@@ -149,8 +149,8 @@ class Turns {
 }
 
 /**
- * A candidate that is loading, cannot start or cannot express the request was not called. How
- * a response ends is recorded when it ends.
+ * A candidate that is loading or cannot express the request was not called. How a response ends is
+ * recorded when it ends.
  */
 function note(
   { health, clock }: Chain,
@@ -170,10 +170,10 @@ function note(
       return;
     case 'unreachable':
     case 'timed_out':
+    case 'engine_failed':
       health.failed(label, null, { isProbe });
       return;
     case 'loading':
-    case 'engine_failed':
     case 'unsupported':
     case 'cancelled':
       return;
@@ -233,9 +233,9 @@ function recordOf(
     is_byok: false,
     at: instantsOf(marks, times),
   };
-  // The kind of failure only: an upstream's message may contain what the account owner must not
-  // read. It is in the log.
+  // Reasons in our words stay in the log: they may name machines of the operator.
   if (outcome.kind !== 'responded') record.failure = outcome.kind;
+  if (outcome.kind === 'refused' && outcome.clientMessage != null) record.message = outcome.clientMessage;
   if (changes.length > 0) record.parameter_changes = changes;
   return record;
 }

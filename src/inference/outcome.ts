@@ -80,6 +80,7 @@ interface ResponseHead {
 
 /** A provider or engine: its use ends with the response. */
 interface ReleasedTarget {
+  clientMessage(message: string): string | null;
   release(outcome: 'served'): void;
 }
 
@@ -140,6 +141,11 @@ export class OpenResponse implements ResponseHead {
    */
   fail(error: UpstreamStreamError): void {
     this.#source?.fail(error);
+  }
+
+  /** What the upstream itself said about an error of its stream, fit for the client; null: nothing. */
+  messageOf({ status, message }: UpstreamStreamError): string | null {
+    return status === null ? null : this.#target.clientMessage(message);
   }
 
   /** Ends the call, and releases its connection or slot. Any further call does nothing. */

@@ -328,7 +328,10 @@ async function endFailed(
   const refusal = refusalOf(thrown, context.response.status);
   const priced = await priceOf(context, totals);
   const { error } = renderRefusal(refusal).body;
-  if (thrown instanceof UpstreamStreamError) noteEnd(context, priced.usage, true);
+  if (thrown instanceof UpstreamStreamError) {
+    noteEnd(context, priced.usage, true);
+    context.session.broke(context.response.messageOf(thrown));
+  }
   const ending = { errorType: error.metadata.error_type, cancelled: false };
   await settle(context, totals, freeOf(priced), ending).catch(() => {});
   return errorEvent(writer, refusal);

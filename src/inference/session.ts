@@ -44,6 +44,8 @@ const clientClosedRequest = 499;
 export interface Ending {
   readonly status: number;
   readonly errorType: string | null;
+  /** What the client was told before any response. */
+  readonly errorMessage?: string;
   readonly candidate: Candidate | null;
   readonly totals: ResponseTotals | null;
   readonly usage: Usage;
@@ -218,6 +220,12 @@ export class Session implements AttemptContext {
     this.#attempts.push(record);
   }
 
+  /** The response of the last attempt broke off; `message` is what its upstream said about it. */
+  broke(message: string | null): void {
+    const last = this.#attempts.at(-1);
+    if (last !== undefined && message !== null) this.#attempts.splice(-1, 1, { ...last, message });
+  }
+
   /** The first content of a response has arrived. */
   contentArrived(candidate: Candidate): void {
     const { clock, observer } = this.#parts;
@@ -281,6 +289,7 @@ export class Session implements AttemptContext {
       await this.end({
         status: isDisconnect ? clientClosedRequest : statusOf(failure),
         errorType: isDisconnect ? null : errorTypeOf(failure),
+        ...(thrown instanceof Refusal ? { errorMessage: thrown.message } : {}),
         candidate: null,
         totals: null,
         usage: noUsage,
@@ -353,6 +362,7 @@ export class Session implements AttemptContext {
     if (this.#attempts.length > 0) detail.attempts = this.#attempts;
     if (this.#route !== undefined) detail.route = this.#route;
     if (this.#admissionWaitMs !== null) detail.admission_wait_ms = Math.round(this.#admissionWaitMs);
+    if (ending.errorMessage !== undefined) detail.error_message = storable(ending.errorMessage);
     detail.cancelled = ending.cancelled;
     detail.upstream_id = storableOr(totals?.upstreamId ?? null);
     detail.native_finish_reason = storableOr(totals?.nativeFinishReason ?? null);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
+  providerKey,
   startTestGateway,
   type TestAccount,
   type TestGateway,
@@ -11,7 +12,7 @@ import { ledgerOf } from '../harness/read-ledger.ts';
 import { assertChatResponse, assertError } from '../harness/response-rules.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
-import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
 let ups: readonly Upstream[];
@@ -161,7 +162,8 @@ test('502 is returned after every candidate was tried once, with the status of t
 
 // spec:conformance/226,186,16,234
 test('the last candidate serves the request, and its record lists the three attempts in order', async () => {
-  up(0).next(reply.status(503, { error: { message: 'first secret words' } }));
+  const said = `first words, key ${providerKey}, at http://10.0.0.7:8000/v1${' and on'.repeat(100)}`;
+  up(0).next(reply.status(503, { error: { message: said } }));
   up(1).next(reply.drop());
   up(2).next(reply.whole('saved', { usage: usage(10, 5) }));
   const response = await chat({ model: 'test/three' });
@@ -171,7 +173,7 @@ test('the last candidate serves the request, and its record lists the three atte
   assert.equal(response.headers.get('x-service-provider'), 'up3');
   assert.equal(response.json.provider, 'Upstream 3');
   // In quotes: an id may contain the letters by chance.
-  assert.doesNotMatch(response.text, /secret words|"up[12]|"Upstream [12]"/);
+  assert.doesNotMatch(response.text, /first words|"up[12]|"Upstream [12]"/);
   const record = (
     await naru.send('GET', `/generation?id=${response.headers.get('x-service-generation-id')}`, {
       key: account.key,
@@ -188,11 +190,26 @@ test('the last candidate serves the request, and its record lists the three atte
   );
   const requestId = response.headers.get('x-service-request-id');
   assert.equal(record.request_id, requestId);
-  assert.doesNotMatch(JSON.stringify(record), /secret words/);
+  const [first, second, third] = record.provider_responses;
+  assert.match(first.message, /^first words, key \*\*\*, at \[url\] and on and on/);
+  assert.equal(first.message.length, 500);
+  assert.deepEqual([second.message, third.message], [undefined, undefined], 'they said nothing');
   assert.deepEqual(
     naru.logged.flatMap((line) => (line['request_id'] === requestId ? [line['event']] : [])),
     ['attempt_failed', 'attempt_failed', 'request'],
     'the log has the same id for both failed attempts and for the request',
+  );
+});
+
+// spec:api/16.8
+test('what an upstream says when it ends its stream with an error is in the record', async () => {
+  up(0).next(reply.stream(['part', piece.error(503, 'no memory at 10.0.0.7')]));
+  const { text } = await chat({ model: 'test/echo', stream: true });
+  const [, id] = /"id":"(gen-[^"]+)"/.exec(text) ?? [];
+  const { data } = (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json;
+  assert.deepEqual(
+    [data.error_type, data.provider_responses[0].message],
+    ['provider_error', 'no memory at [host]'],
   );
 });
 
@@ -371,7 +388,13 @@ test('every failure after identification is recorded at zero cost, and moves no 
       },
     ],
   ]);
-  const record = (await ledgerOf(naru, own)).records.at(-1);
+  const { records } = await ledgerOf(naru, own);
+  assert.deepEqual(
+    records.slice(1).map(({ error_message: said }) => /JSON|no\/such|context length|failed/.exec(said)?.[0]),
+    ['JSON', 'no/such', 'context length', 'failed'],
+    'a record says what the client was told',
+  );
+  const record = records.at(-1);
   assert.equal(
     (await naru.send('GET', `/generation?id=${record.id}`, { key: own.key })).json.data.total_cost,
     0,

@@ -18,6 +18,7 @@ interface Shown {
     readonly status: number | null;
     readonly latency: number;
     readonly failure?: string;
+    readonly message?: string;
     readonly parameter_changes?: readonly {
       readonly parameter: string;
       readonly change: string;
@@ -110,8 +111,11 @@ function linesOf(record: Shown & Row): readonly (readonly unknown[])[] {
     .filter((name) => record[name] !== null && record[name] !== undefined)
     .map((name) => [name, record[name]]);
   const tried = attempts.map(
-    ({ endpoint_id, model_permaslug, status, latency, failure, parameter_changes: changes }, at) =>
-      `  ${at + 1}. ${endpoint_id} (${model_permaslug}): ${failure ?? 'responded'}${status === null ? '' : `, ${status}`}, ${latency} ms${changesText(changes)}`,
+    (
+      { endpoint_id, model_permaslug, status, latency, failure, message: said, parameter_changes: changes },
+      at,
+    ) =>
+      `  ${at + 1}. ${endpoint_id} (${model_permaslug}): ${failure ?? 'responded'}${status === null ? '' : `, ${status}`}, ${latency} ms${said === undefined ? '' : `; said "${said}"`}${changesText(changes)}`,
   );
   const why =
     routing === null

@@ -63,6 +63,7 @@ const attemptShape = z.strictObject({
     })
     .describe('A part that did not begin is null'),
   failure: z.string().nullable().describe('The reason of the failure; null: this attempt gave the response'),
+  message: z.string().nullable().describe('What the upstream said about it; null: nothing'),
   is_winner: z.boolean(),
   parameter_changes: z.array(
     z.strictObject({ parameter: z.string(), change: z.string(), to: z.string().nullable() }),
@@ -189,6 +190,7 @@ function attemptsBody(detail: GenerationDetail): z.input<typeof attemptShape>[] 
     latency_ms: attempt.latency,
     phases: phasesBody(phasesOf(attempt, detail)),
     failure: attempt.failure ?? null,
+    message: attempt.message ?? null,
     is_winner: attempt.failure === undefined,
     parameter_changes: (attempt.parameter_changes ?? []).map((each) => ({
       parameter: each.parameter,

@@ -33,6 +33,7 @@ export const generationShape = z.strictObject({
   is_byok: z.literal(false),
   status: z.int().describe('The status sent to the client; 499: it had disconnected'),
   error_type: text,
+  error_message: text.describe('The message of the error that the client received before any response'),
   refusals: number.describe('Number of refusals with 402 or 403 within one second that this record counts'),
   total_cost: won,
   usage: won,
@@ -76,6 +77,11 @@ export const generationShape = z.strictObject({
       latency: z.number(),
       is_byok: z.literal(false),
       failure: z.string().optional(),
+      message: z
+        .string()
+        .max(500)
+        .optional()
+        .describe('What the upstream said about its failure, without secrets and names of machines'),
       parameter_changes: z
         .array(
           z.strictObject({

@@ -5,6 +5,7 @@ import { EmptyState } from '../ui/states.tsx';
 import { Waterfall } from '../ui/waterfall.tsx';
 import type { Phase, WaterfallCandidate } from '../ui/waterfall-data.ts';
 import type { Detail } from './detail.ts';
+import { FailedBecause, useWhyFailed } from './failed-because.tsx';
 
 type Attempt = Detail['attempts'][number];
 
@@ -12,6 +13,7 @@ type Attempt = Detail['attempts'][number];
 export function Candidates({ detail }: { detail: Detail }) {
   const { t } = useTranslation('request');
   const format = useFormat();
+  const whyFailed = useWhyFailed();
   const { listing, skipped } = detail;
   const models = new Set([...detail.attempts, ...(skipped?.dropped ?? [])].map(({ model }) => model));
   const isOneModel = models.size < 2;
@@ -31,11 +33,11 @@ export function Candidates({ detail }: { detail: Detail }) {
       phaseMs: phasesOf(attempt),
       reason: (
         <>
-          {isWinner
-            ? listing.outcome === 'failed'
-              ? t('broke')
-              : t(index === 0 ? 'won.first' : 'won.afterFailures', { count: index })
-            : `${attempt.status === null ? '' : `${attempt.status} · `}${wordsOf(attempt.failure ?? 'failed')}`}
+          {isWinner && listing.outcome !== 'failed' ? (
+            t(index === 0 ? 'won.first' : 'won.afterFailures', { count: index })
+          ) : (
+            <FailedBecause attempt={attempt} />
+          )}
           {held === undefined ? null : (
             <span className="text-muted"> · {t('heldBack', { reason: wordsOf(held) })}</span>
           )}
@@ -67,12 +69,14 @@ export function Candidates({ detail }: { detail: Detail }) {
   if (candidates.length === 0)
     return (
       <EmptyState title={t('noAttempt.title')}>
-        {t('noAttempt.text', { status: listing.status, type: listing.error_type ?? '' })}
+        {whyFailed(listing.error_type ?? '', detail.record.error_message ?? '')}
       </EmptyState>
     );
   return (
     <>
-      {tried.length === 0 ? null : <p className="text-base">{summaryOf(detail, t)}</p>}
+      <p className="text-base">
+        {tried.length === 0 ? whyFailed(listing.error_type ?? '', '') : summaryOf(detail, t)}
+      </p>
       <Waterfall label={t('candidates')} candidates={candidates} />
       {detail.admission_wait_ms === null || detail.admission_wait_ms === 0 ? null : (
         <p className="text-sm text-muted">

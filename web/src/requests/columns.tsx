@@ -81,7 +81,16 @@ export function useRequestColumns(): readonly Column<RequestRow>[] {
         id: 'completion',
         header: t('column.completion'),
         kind: 'number',
-        cell: (row) => format.count(row.completion_tokens),
+        cell: ({ completion_tokens: tokens, reasoning_tokens: reasoning }) => (
+          <>
+            {reasoning === 0 ? null : (
+              <span className="text-xs text-muted">
+                {t('reasoning', { tokens: format.count(reasoning) })}{' '}
+              </span>
+            )}
+            {format.count(tokens)}
+          </>
+        ),
         value: (row) => row.completion_tokens,
       },
       {

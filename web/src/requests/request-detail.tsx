@@ -35,7 +35,10 @@ export function RequestDetail({ detail, back, actions, keyLink, appLink, curl }:
       actions={actions}
     >
       <Figures detail={detail} />
-      <Section title={t('candidates')} note={t(`ordered.${detail.skipped?.ordered_by ?? 'file'}`)}>
+      <Section
+        title={t('candidates')}
+        note={detail.attempts.length === 0 ? undefined : t(`ordered.${detail.skipped?.ordered_by ?? 'file'}`)}
+      >
         <Candidates detail={detail} />
       </Section>
       <div className="grid gap-8 lg:grid-cols-2">
@@ -98,7 +101,14 @@ function Figures({ detail }: { detail: Detail }) {
       >
         <Money micro={listing.cost_micro} />
       </Figure>
-      <Figure label={t('tokens')}>
+      <Figure
+        label={t('tokens')}
+        note={
+          listing.reasoning_tokens === 0
+            ? undefined
+            : t('ofReasoning', { tokens: format.count(listing.reasoning_tokens) })
+        }
+      >
         {format.count(listing.prompt_tokens)} → {format.count(listing.completion_tokens)}
       </Figure>
       <Figure label={t('ttft')}>

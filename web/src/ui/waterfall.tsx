@@ -58,7 +58,7 @@ function Lines({ candidates, label }: WaterfallProps) {
   const { t } = useTranslation();
   const format = useFormat();
   const endMs = Math.max(1, ...candidates.map(endOf));
-  const ticks = ticksUpTo(endMs);
+  const ticks = ticksUpTo(endMs, true);
   const spanMs = ticks.at(-1) ?? endMs;
   return (
     <div>
@@ -191,7 +191,7 @@ function Axis(props: { ticks: readonly number[]; spanMs: number; format: Format 
           )}
           style={{ left: `${(tick / spanMs) * 100}%` }}
         >
-          {format.duration(tick)}
+          {format.durationAxis(tick, spanMs)}
         </span>
       ))}
     </div>
