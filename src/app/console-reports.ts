@@ -23,9 +23,9 @@ export function liveFigures(
   let shown = 0;
   const matters = (label: string, isDrained: boolean): boolean => {
     if (shown >= maxCandidates) return false;
-    const { circuit, coolingMs } = health.statusOf(label);
+    const { circuit, coolingMs, failures } = health.statusOf(label);
     const isUsed = health.of(label).attempts(halfAnHourMs) > 0;
-    const isOdd = isDrained || circuit !== 'closed' || coolingMs > 0;
+    const isOdd = isDrained || circuit !== 'closed' || coolingMs > 0 || failures > 0;
     if (candidateCount > fewCandidates && !isUsed && !isOdd) return false;
     shown += 1;
     return true;

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { KeyService } from '../accounts/key-service.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import { DrainedCandidates } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
@@ -10,6 +11,7 @@ import type { Identity } from '../identity/identity.ts';
 import { endSessions, type Session } from '../inference/session.ts';
 import type { CallTracer } from '../inference/tracing/call-trace.ts';
 import { addTraceMetrics } from '../inference/tracing/metrics.ts';
+import { describeError } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
 import { memoryLimitsBy } from '../memory/limits.ts';
 import { LinkedList } from '../memory/linked-list.ts';
@@ -22,12 +24,14 @@ import { openPayments, type Payments } from '../operations/payment-operations.ts
 import { LiveWindow } from '../pages/console/live-window.ts';
 import type { DashboardContext } from '../pages/context.ts';
 import type { Pages } from '../pages/pages.ts';
+import { labelsOf } from '../routing/health-report.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import { HistoryWatch } from '../store/history-watch.ts';
 import { migrateLogged } from '../store/migrate.ts';
 import { type FollowingClock, within } from '../time/clock.ts';
 import { Health } from '../upstreams/health.ts';
 import { Engines } from '../upstreams/providers.ts';
+import { readUptime, writeUptime } from '../upstreams/uptime-file.ts';
 import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
 import type { Published } from './apply-changes.ts';
@@ -161,7 +165,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     payments: openPayments(config, { database, clock }),
     tokens,
     parser,
-    health: new Health(clock, config.routing),
+    health: await openHealth(parts, liveCatalog.catalogue, opened),
     budget: new MemoryBudget(memoryLimitsBy(limits, parts.workers)),
   };
 }
@@ -171,6 +175,24 @@ function watchCertificates({ config: { auth, admin }, log }: GatewayParts): read
   const watches = [auth.publicUrl, admin.publicUrl].map((url) => new CertificateWatch(url, log));
   for (const watch of watches) void watch.look();
   return watches;
+}
+
+/** The health of the candidates, with the uptime of before a restart. */
+async function openHealth(
+  { config, dataDir, clock, log, lanes }: GatewayParts,
+  catalogue: Catalogue,
+  opened: AsyncDisposableStack,
+): Promise<Health> {
+  const health = new Health(clock, config.routing);
+  health.restore(await readUptime(dataDir));
+  health.keepOnly(labelsOf(catalogue));
+  opened.defer(lanes.watch(({ slot, isReady }) => health.engine(`slot/${slot}`, isReady)));
+  opened.defer(() =>
+    writeUptime(dataDir, health.kept()).catch((thrown) =>
+      log.warn('uptime.not_kept', { error: describeError(thrown) }),
+    ),
+  );
+  return health;
 }
 
 function openTokens({ clock, log }: GatewayParts, opened: AsyncDisposableStack): TokenizerPool {

@@ -5,6 +5,7 @@ import { expireDueCredit } from '../ledger/credit.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
 import { forgetOldChanges } from '../store/changes.ts';
 import { ServerWatch } from '../store/server-watch.ts';
+import { writeUptime } from '../upstreams/uptime-file.ts';
 import type { GatewayCore } from './gateway-core.ts';
 import { type Job, JobRunner } from './job-runner.ts';
 
@@ -25,6 +26,7 @@ export function startJobs(core: GatewayCore, opened: AsyncDisposableStack): void
           await Promise.all(core.certificates.map((certificate) => certificate.look()));
         },
       },
+      { name: 'keep-uptime', everyMs: 300_000, run: () => writeUptime(core.dataDir, core.health.kept()) },
       { name: 'read-alarms', everyMs: 5_000, run: () => alarms.refresh() },
       { name: 'read-upkeep', everyMs: 15_000, run: () => alarms.refreshUpkeep() },
       { name: 'sync-datasets', everyMs: 5_000, run: () => datasets.syncDue() },

@@ -25,7 +25,7 @@ export function erasureOperations(context: OperationsContext) {
 
     /**
      * Removes what identifies the person of a closed account; the ledger, the records, the hashes of
-     * keys and the audit log stay, without the address (spec:operator/1.27).
+     * keys and the audit log stay, without the address (spec:operator/1.28).
      */
     erasePerson: (accountId: number): Promise<ErasureOutcome> =>
       audited<ErasureOutcome>(context, (outcome) =>

@@ -1,4 +1,5 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
+import { counted } from '../errors/counted.ts';
 import { rejectReasons } from '../errors/messages.ts';
 import { type Rate, rateOfPico, rateToDecimal } from '../money/price.ts';
 import { isoOf } from '../time/clock.ts';
@@ -135,6 +136,7 @@ function healthText({ given }: ExplainContext, { label }: Candidate): string {
   if (status.coolingMs > 0) return coolingText(status);
   const seen = given.health.of(label);
   const uptime = seen.uptime(halfAnHourMs);
+  if (status.failures > 0) return `its last ${counted(status.failures, 'attempt')} failed`;
   if (uptime === null) return 'it has no known problem (no attempt in 30 min)';
   const figures = `${number(uptime)} % of ${number(seen.attempts(halfAnHourMs))} in 30 min`;
   return uptime >= 80 ? `it is healthy (${figures})` : `it is up again (${figures})`;

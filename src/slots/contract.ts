@@ -84,6 +84,8 @@ export interface SlotStatus {
   readonly port: number | null;
   readonly inFlight: number;
   readonly queued: number;
+  /** Consecutive starts that failed, and crashes, of the engine with the fewest; 0 once it is ready. */
+  readonly failures: number;
   /** Starts since Naru itself started, including failed ones. */
   readonly starts: number;
   /**
@@ -113,8 +115,14 @@ export interface SlotsSettings {
   readonly drainMs: number;
 }
 
-/** What a request needs of the slots, in whichever process they are. */
-export type SlotAcquirer = Pick<Slots, 'acquire'>;
+/** An engine became ready; or it did not start, or crashed. */
+export interface EngineNews {
+  readonly slot: string;
+  readonly isReady: boolean;
+}
+
+/** What requests need of the slots, in whichever process they are. */
+export type SlotAcquirer = Pick<Slots, 'acquire' | 'watch'>;
 
 /** The local engines, one per slot. Unknown names throw: the configuration was validated. */
 export interface Slots {
@@ -127,6 +135,8 @@ export interface Slots {
     name: string,
     request: { readonly accountId: number; readonly signal: AbortSignal; readonly coldWaitMs?: number },
   ): Promise<SlotGrant>;
+  /** Calls `listener` with all news until the function that it returns is called. */
+  watch(listener: (news: EngineNews) => void): () => void;
   status(name: string): SlotStatus;
   /** All slots, in the order of the configuration. */
   statuses(): readonly SlotStatus[];

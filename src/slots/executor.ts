@@ -24,6 +24,8 @@ export interface SlotOptions {
   /** The current state of the slot; null when it was removed. */
   readonly state: () => SlotState | null;
   readonly observer: SlotObserver;
+  /** An engine became ready; or it did not start, or crashed. */
+  readonly onNews: (isReady: boolean) => void;
 }
 
 /** A request from `acquire` to its end. */
@@ -163,8 +165,10 @@ export class SlotExecutor {
   announce(before: SlotState, now: SlotState): void {
     for (const [at, replica] of now.replicas.entries()) {
       const was = before.replicas[at];
+      if (was !== undefined && replica.failures > was.failures) this.#options.onNews(false);
       if (was === undefined || (was.phase.kind === replica.phase.kind && was.epoch === replica.epoch))
         continue;
+      if (replica.phase.kind === 'READY') this.#options.onNews(true);
       const { reason, epoch } = replica;
       const slot = this.#options.name;
       const which = now.replicas.length > 1 ? { replica: at + 1 } : {};

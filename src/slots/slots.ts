@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { SlotSettings } from '../config/config.ts';
 import { configOf, driversOf, engineKey, type Machine } from './build-slot.ts';
-import type { SlotGrant, SlotStatus, Slots, SlotsSettings } from './contract.ts';
+import type { EngineNews, SlotGrant, SlotStatus, Slots, SlotsSettings } from './contract.ts';
 import { portPicker } from './drivers/launch.ts';
 import { SlotEventLoop } from './event-loop.ts';
 import { SlotExecutor } from './executor.ts';
@@ -65,6 +65,7 @@ class LocalSlots implements Slots {
   readonly #executor = new Map<number, SlotExecutor>();
   readonly #goneNames = new Set<string>();
   readonly #pinned = new Set<string>();
+  readonly #listeners = new Set<(news: EngineNews) => void>();
   #settings: SlotsSettings;
   #configured: readonly string[] = [];
   #lastId = 0;
@@ -89,6 +90,11 @@ class LocalSlots implements Slots {
     return observedWait({ slot: name, observer, clock }, () =>
       this.#find(name).executor.acquire(accountId, coldWaitMs, signal),
     );
+  }
+
+  watch(listener: (news: EngineNews) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   status(name: string): SlotStatus {
@@ -176,6 +182,9 @@ class LocalSlots implements Slots {
       dispatch: (event: SlotEvent) => this.#eventLoop.dispatch({ slot: id, ...event }),
       state: () => this.#eventLoop.member(id)?.state ?? null,
       observer: this.#options.observer ?? silentObserver,
+      onNews: (isReady) => {
+        for (const listener of this.#listeners) listener({ slot: name, isReady });
+      },
     });
     const enter = (after: number | null): void => {
       this.#executor.set(id, executor);

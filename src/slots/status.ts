@@ -43,6 +43,9 @@ export function statusOfSlot(
     port: first?.port ?? null,
     inFlight: replicas.reduce((sum, { inFlight }) => sum + inFlight, 0),
     queued: state.queue.size,
+    failures: Math.min(
+      ...state.replicas.map(({ phase, failures }) => (phase.kind === 'READY' ? 0 : failures)),
+    ),
     starts: state.epoch,
     lastStartMs: state.history.at(-1) ?? null,
     startsMs: state.history,

@@ -9,6 +9,7 @@ import {
   healthy,
 } from './health-status.ts';
 import { BucketRing, PercentileWindow } from './rolling-windows.ts';
+import type { KeptAttempts } from './uptime-file.ts';
 
 const worked = 0;
 const failed = 1;
@@ -70,6 +71,35 @@ export class Health implements HealthView {
     const isOutage = status === null || !notItsFault.has(status);
     if (isOutage) this.#of(label).count(nowMs, failed);
     if (isOutage || status === forbidden) this.#of(label).circuit.failed(nowMs, isProbe);
+  }
+
+  /**
+   * The engine of a local candidate became ready; or it did not start, or crashed, which is a failure
+   * of the candidate even if no request was waiting.
+   */
+  engine(label: string, isReady: boolean): void {
+    if (!isReady) {
+      this.failed(label, null);
+      return;
+    }
+    const seen = this.#seen.get(label);
+    if (seen?.circuit.responded(this.#clock.monotonic()) === true) seen.forgive();
+    seen?.circuit.worked();
+  }
+
+  /** The attempts of the last day by candidate, to be kept over a restart. */
+  kept(): KeptAttempts {
+    const nowMs = this.#clock.monotonic();
+    return Object.fromEntries(
+      [...this.#seen].map(([label, seen]) => [label, seen.kept(nowMs, this.#clock.now())]),
+    );
+  }
+
+  /** Adds what `kept` returned before a restart, as far as it is of the last day. */
+  restore(kept: KeptAttempts): void {
+    const sinceEpochMs = this.#clock.now() - this.#clock.monotonic();
+    for (const [label, attempts] of Object.entries(kept))
+      for (const [atMs, good, bad] of attempts) this.#of(label).restore(atMs - sinceEpochMs, good, bad);
   }
 
   /**
@@ -159,8 +189,8 @@ export class Health implements HealthView {
     const coolingMs = seen.coolDown.leftMs(nowMs);
     // An open circuit has its own recovery.
     const unsteady = circuit === 'closed' && seen.isUnsteady(nowMs);
-    if (circuit === 'closed' && coolingMs === 0 && !unsteady) return healthy;
     const { openedMs, dueMs, failures } = seen.circuit;
+    if (circuit === 'closed' && coolingMs === 0 && !unsteady && failures === 0) return healthy;
     return {
       circuit,
       failures,
@@ -184,6 +214,8 @@ export class Health implements HealthView {
     return seen;
   }
 }
+
+const keptStepMs = 600_000;
 
 /** The results of one candidate. Short windows use short buckets, a day uses minutes. */
 class Seen {
@@ -220,6 +252,21 @@ class Seen {
     if (lane === failed) this.#failedMs = nowMs;
     this.#lately.add(nowMs, lane);
     this.#day.add(nowMs, lane);
+  }
+
+  /** Attempts of before this process. */
+  restore(atMs: number, good: number, bad: number): void {
+    this.#day.add(atMs, worked, good);
+    this.#day.add(atMs, failed, bad);
+  }
+
+  /** The attempts of the last day in steps of ten minutes, with the epoch milliseconds of their ends. */
+  kept(nowMs: number, epochMs: number): KeptAttempts[string] {
+    const steps = Math.ceil(this.#day.spanMs / keptStepMs);
+    return Array.from({ length: steps }, (_, at) => at * keptStepMs).flatMap((agoMs) => {
+      const [good = 0, bad = 0] = this.#day.totals(nowMs - agoMs, keptStepMs);
+      return good + bad === 0 ? [] : [[Math.round(epochMs - agoMs), good, bad] as const];
+    });
   }
 
   uptime(nowMs: number, windowMs: number): number | null {

@@ -16,7 +16,7 @@ export class BucketRing {
     this.#buckets = size.buckets;
     this.#lanes = size.lanes;
     this.#counts = new Uint32Array(size.buckets * size.lanes);
-    this.#bucketNumbers = new Float64Array(size.buckets).fill(-1);
+    this.#bucketNumbers = new Float64Array(size.buckets).fill(Number.NaN);
   }
 
   /** The length of the ring, in milliseconds. */
@@ -24,17 +24,22 @@ export class BucketRing {
     return this.#bucketMs * this.#buckets;
   }
 
-  /** Adds one to a lane. Instants are monotonic milliseconds. */
-  add(nowMs: number, lane: number): void {
+  /** Adds to a lane. Instants are monotonic milliseconds. */
+  add(nowMs: number, lane: number, count = 1): void {
     const bucket = Math.floor(nowMs / this.#bucketMs);
-    const index = bucket % this.#buckets;
+    const index = this.#indexOf(bucket);
     const from = index * this.#lanes;
     if (this.#bucketNumbers[index] !== bucket) {
       this.#counts.fill(0, from, from + this.#lanes);
       this.#bucketNumbers[index] = bucket;
     }
     const at = from + lane;
-    this.#counts[at] = (this.#counts[at] ?? 0) + 1;
+    this.#counts[at] = (this.#counts[at] ?? 0) + count;
+  }
+
+  /** An instant may be of before the process. */
+  #indexOf(bucket: number): number {
+    return ((bucket % this.#buckets) + this.#buckets) % this.#buckets;
   }
 
   /**
@@ -45,8 +50,8 @@ export class BucketRing {
     const totals = new Float64Array(this.#lanes);
     const current = Math.floor(nowMs / this.#bucketMs);
     const back = Math.min(Math.ceil(windowMs / this.#bucketMs), this.#buckets);
-    for (let bucket = Math.max(0, current - back + 1); bucket <= current; bucket += 1) {
-      const index = bucket % this.#buckets;
+    for (let bucket = current - back + 1; bucket <= current; bucket += 1) {
+      const index = this.#indexOf(bucket);
       if (this.#bucketNumbers[index] !== bucket) continue;
       const from = index * this.#lanes;
       for (let lane = 0; lane < this.#lanes; lane += 1) {

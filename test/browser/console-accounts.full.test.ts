@@ -323,7 +323,7 @@ test(
   },
 );
 
-// spec:operator/1.27
+// spec:operator/1.28
 test('an account gets a business number, and its person is erased once it is closed', fullOnly, async () => {
   const { accountId } = await gateway.account();
   const { page, axe, assertClean, close } = await openPage(`/accounts/${accountId}`);

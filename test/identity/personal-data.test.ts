@@ -102,7 +102,7 @@ test('a deletion removes the person everywhere, and keeps the account and its le
   assert.equal(outcome.kind, 'failed');
 });
 
-// spec:operator/1.27
+// spec:operator/1.28
 test('an operator erases the person of a closed account once: no table has the address or a name, the ledger stays', async () => {
   const email = 'hong@example.com';
   const { accountId, ownerId, token } = await fullOwner(email);

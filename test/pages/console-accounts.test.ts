@@ -119,7 +119,7 @@ test('balance and spend of an account equal the ledger, and its views equal the 
   assert.equal(foreign.status, 404);
 });
 
-// spec:operator/1.27
+// spec:operator/1.28
 test('the person of an account is erased by an admin once it is closed, and its business number stays', async () => {
   const { accountId } = await gateway.account();
   const path = `/accounts/${accountId}`;

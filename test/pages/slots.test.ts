@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { configuredEngine } from '../harness/fake-engine.ts';
-import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
-import { eventually } from '../harness/until.ts';
+import { eventually, until } from '../harness/until.ts';
 
 const sessions = new TestSessions();
 let gateway: TestGateway;
@@ -70,6 +70,51 @@ test('a slot is started, pinned, kept although another one wants its memory, and
     ['slot.stop', 'two', 'maintenance'],
   ]);
   assert.deepEqual([items[1].before, items[1].after], [{ pinned: true }, { pinned: false }]);
+});
+
+// pages:A6
+test('a slot that does not start is nowhere normal, and its uptime is kept over a restart', async () => {
+  const options: TestGatewayOptions = {
+    sessions,
+    models: [{ id: 'test/local', upstreams: [], model: { candidates: [{ slot: 'dead' }] } }],
+    config: { slots: [{ name: 'dead', command: ['naru-no-such-engine', '{port}'] }] },
+  };
+  const broken = await startTestGateway(options);
+  try {
+    const own = await broken.account();
+    for (let starts = 1; starts <= 2; starts += 1) {
+      broken.gateway.slots.start('dead');
+      await until(`start ${starts} fails`, () => broken.gateway.slots.status('dead').failures === starts);
+    }
+    const console = (one: TestGateway, path: string) =>
+      new PageBrowser(
+        `http://127.0.0.1:${one.gateway.admin.port}`,
+        'console',
+        sessions.operator('admin'),
+      ).get(path);
+    assert.equal((await console(broken, '/slots')).slots[0].failures, 2);
+    assert.equal((await console(broken, '/candidates')).candidates[0].health[0].failures_in_a_row, 2);
+    const now = await console(broken, '/now');
+    assert.deepEqual([now.slots[0].failures, now.candidates[0].failures_in_a_row], [2, 2]);
+    const [preview] = (await console(broken, '/route?models=test/local')).candidates;
+    assert.match(preview.why, /its last 2 attempts failed/);
+    const owner = new PageBrowser(broken.origin, 'dashboard', sessions.owner(own.accountId));
+    const uptime = async (browser: PageBrowser) => {
+      const [{ candidates }] = (await browser.get('/models')).items;
+      return [candidates[0].uptime_1d, candidates[0].slot.is_failing];
+    };
+    assert.deepEqual(await uptime(owner), [0, true]);
+    await broken.stop();
+    const later = await startTestGateway({ ...options, after: broken });
+    try {
+      const again = new PageBrowser(later.origin, 'dashboard', sessions.owner(own.accountId));
+      assert.deepEqual(await uptime(again), [0, false], 'nothing was started yet');
+    } finally {
+      await later.close();
+    }
+  } finally {
+    await broken.close();
+  }
 });
 
 // pages:A6

@@ -3,7 +3,7 @@ import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { MetricData } from '../../metrics/registry.ts';
 import type { LiveFigures } from '../../pages/console/live-figures.ts';
 import type { OpenWork } from '../../pages/console/open-work-body.ts';
-import type { SlotFailed, SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
+import type { EngineNews, SlotFailed, SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 import type { Published } from '../apply-changes.ts';
 import type { IpcChannel } from './ipc.ts';
@@ -59,6 +59,7 @@ export interface ToWorker {
   /** Handles a request that the control socket of the parent received. */
   route(request: RouteRequest): ControlResponse;
   'slots.lost'(id: number): void;
+  'slots.news'(news: EngineNews): void;
 }
 
 /** What a worker sends to its parent. */

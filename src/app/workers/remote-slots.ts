@@ -1,5 +1,5 @@
 import type { SlotReading } from '../../pages/context.ts';
-import type { SlotAcquirer, SlotLease } from '../../slots/contract.ts';
+import type { EngineNews, SlotAcquirer, SlotLease } from '../../slots/contract.ts';
 import { type Clock, within } from '../../time/clock.ts';
 import type { GrantedLane, LaneOrder, ParentChannel, WorkerChannel } from './messages.ts';
 
@@ -16,8 +16,14 @@ export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer 
    * the response.
    */
   const held = new Map<number, AbortController>();
+  const listeners = new Set<(news: EngineNews) => void>();
   let orders = 0;
-  channel.handle({ 'slots.lost': (id) => held.get(id)?.abort(new Error('the engine was lost')) });
+  channel.handle({
+    'slots.lost': (id) => held.get(id)?.abort(new Error('the engine was lost')),
+    'slots.news': (news) => {
+      for (const listener of listeners) listener(news);
+    },
+  });
 
   const lease = (
     id: number,
@@ -42,6 +48,10 @@ export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer 
   };
 
   return {
+    watch(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     async acquire(name, { accountId, signal, coldWaitMs = null }) {
       signal.throwIfAborted();
       orders += 1;
@@ -116,7 +126,9 @@ export function serveSlots(lanes: SlotAcquirer, channel: WorkerChannel): () => v
     'slots.touch': (id) => orders.get(id)?.lease?.touch(),
     'slots.leave': end,
   });
+  const unwatch = lanes.watch((news) => channel.notify('slots.news', news));
   return () => {
+    unwatch();
     for (const id of [...orders.keys()]) end(id);
   };
 }

@@ -80,7 +80,7 @@ const personalDataShape = z.strictObject({
   kept: counts.describe('What stays, because the law or the ledger needs it'),
 });
 
-/** The data of the person of an account, and its erasure (spec:operator/1.27). */
+/** The data of the person of an account, and its erasure (spec:operator/1.28). */
 function personPages({ operations, reads }: ConsoleContext) {
   const path = '/console/api/accounts/{id}/person';
   return [

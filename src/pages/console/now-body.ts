@@ -39,6 +39,7 @@ export const nowShape = z.strictObject({
       name: z.string(),
       state: z.string(),
       reason: slotReasonShape,
+      failures: z.int().describe('Consecutive starts that failed, and crashes'),
       in_flight: z.int(),
       queued: z.int(),
     }),
@@ -85,10 +86,11 @@ export function nowBody(
       figures.candidates.map((candidate) => ({ ...candidate, worker })),
     ),
     candidate_count: most((one) => one.candidateCount),
-    slots: slots.map(({ name, state, reason, inFlight, queued }) => ({
+    slots: slots.map(({ name, state, reason, failures, inFlight, queued }) => ({
       name,
       state,
       reason: slotReasonBody(reason),
+      failures,
       in_flight: inFlight,
       queued,
     })),

@@ -32,6 +32,7 @@ export const slotShape = z.strictObject({
   in_flight: z.int(),
   queued: z.int(),
   max_concurrency: z.int().describe('Concurrent requests of each engine'),
+  failures: z.int().describe('Consecutive starts that failed, and crashes'),
   starts: z.int().describe('The number of starts since this server started, including failed ones'),
   start_durations_ms: z
     .array(z.number())
@@ -80,6 +81,7 @@ export function slotBody(status: SlotStatus, { slots }: Config): z.input<typeof 
     in_flight: status.inFlight,
     queued: status.queued,
     max_concurrency: settings?.maxConcurrency ?? 0,
+    failures: status.failures,
     starts: status.starts,
     start_durations_ms: [...status.startsMs],
     vram_mb: settings?.vramMb ?? 0,

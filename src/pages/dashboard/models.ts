@@ -43,6 +43,7 @@ const candidateShape = publicCandidateShape.extend({
     .strictObject({
       name: z.string(),
       state: z.string(),
+      is_failing: z.boolean().describe('Its engine did not start the last time, or crashed'),
       expected_start_ms: z.number().nullable().describe('The duration of the last start'),
       as_of: instant.describe('When its state was read'),
       is_stale: z.boolean().describe('Its state may have changed since: its process does not respond'),
@@ -195,6 +196,7 @@ function slotBody({ via }: Candidate, slots: SlotReading | null): z.input<typeof
   return {
     name: slot.name,
     state: slot.state,
+    is_failing: slot.failures > 0,
     expected_start_ms: slot.lastStartMs,
     as_of: isoOf(slots.asOfMs),
     is_stale: slots.isStale,

@@ -153,7 +153,9 @@ const badness = { open: 3, probing: 2, due: 1, closed: 0 } as const;
 function worstOf(health: Candidate['health']): Candidate['health'][number] | undefined {
   return health.toSorted(
     (a, b) =>
-      badness[b.circuit] - badness[a.circuit] || Number(b.cool_down_s ?? 0) - Number(a.cool_down_s ?? 0),
+      badness[b.circuit] - badness[a.circuit] ||
+      Number(b.cool_down_s ?? 0) - Number(a.cool_down_s ?? 0) ||
+      b.failures_in_a_row - a.failures_in_a_row,
   )[0];
 }
 

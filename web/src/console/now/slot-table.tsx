@@ -3,12 +3,11 @@ import { useTranslation } from 'react-i18next';
 import { Link } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
-import { Status } from '../../ui/badge.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { reasonText } from '../slot-reason.ts';
-import { toneOfSlot } from '../slot-state.ts';
+import { SlotState } from '../slot-state.tsx';
 import type { Now } from './data.ts';
 
 type Slot = Now['slots'][number];
@@ -33,7 +32,7 @@ export function SlotTable({ slots }: { slots: readonly Slot[] }) {
       {
         id: 'state',
         header: t('column.state'),
-        cell: ({ state }) => <Status tone={toneOfSlot(state)}>{t(`slots:state.${state}`)}</Status>,
+        cell: (row) => <SlotState slot={row} />,
         value: ({ state }) => state,
         isMainFigure: true,
       },

@@ -12,7 +12,7 @@ import { Select } from '../../ui/field.tsx';
 import { None, Properties } from '../../ui/figures.tsx';
 import { EmptyState, NoPermissionState, SkeletonLines } from '../../ui/states.tsx';
 import { reasonText } from '../slot-reason.ts';
-import { toneOfSlot } from '../slot-state.ts';
+import { toneOfSlot } from '../slot-state.tsx';
 import type { Slot } from './data.ts';
 import { SlotActs } from './slot-acts.tsx';
 

@@ -1,13 +1,13 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../i18n/use-format.ts';
-import { Badge, Status } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/badge.tsx';
 import { Duration } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { reasonText } from '../slot-reason.ts';
-import { toneOfSlot } from '../slot-state.ts';
+import { SlotState } from '../slot-state.tsx';
 import type { Slot } from './data.ts';
 import { SlotActs } from './slot-acts.tsx';
 
@@ -58,11 +58,11 @@ function useColumns(): readonly Column<Slot>[] {
       {
         id: 'state',
         header: t('column.state'),
-        cell: ({ state, reason }) => (
+        cell: (row) => (
           <div className="min-w-0">
-            <Status tone={toneOfSlot(state)}>{t(`state.${state}`)}</Status>
-            {reasonText(t, reason) === '' ? null : (
-              <p className="max-w-72 truncate text-xs text-muted">{reasonText(t, reason)}</p>
+            <SlotState slot={row} />
+            {reasonText(t, row.reason) === '' ? null : (
+              <p className="max-w-72 truncate text-xs text-muted">{reasonText(t, row.reason)}</p>
             )}
           </div>
         ),

@@ -35,11 +35,15 @@ function Place({ model }: { model: Model }) {
   if (local === undefined)
     return <Status tone="neutral">{t('upstream', { count: model.candidates.length })}</Status>;
   if (local.slot == null) return <Status tone="neutral">{t('local')}</Status>;
-  const { state, expected_start_ms, as_of, is_stale } = local.slot;
-  const words = t(`slot.${state}`, { defaultValue: state });
+  const { state, is_failing, expected_start_ms, as_of, is_stale } = local.slot;
+  const words = is_failing ? t('slot.FAILED') : t(`slot.${state}`, { defaultValue: state });
   const start =
-    state === 'READY' || expected_start_ms === null ? '' : ` · ~${format.duration(expected_start_ms)}`;
-  const status = <Status tone={slotTones[state] ?? 'neutral'}>{`${words}${start}`}</Status>;
+    state === 'READY' || is_failing || expected_start_ms === null
+      ? ''
+      : ` · ~${format.duration(expected_start_ms)}`;
+  const status = (
+    <Status tone={is_failing ? 'bad' : (slotTones[state] ?? 'neutral')}>{`${words}${start}`}</Status>
+  );
   if (!is_stale) return status;
   return (
     <span className="flex flex-col">
