@@ -41,8 +41,10 @@ export function catalogueOperations(context: OperationsContext) {
      */
     publishCatalogue: async ({
       allowsLarge,
+      reason,
     }: {
       readonly allowsLarge: boolean;
+      readonly reason?: string;
     }): Promise<PublishedCatalogue> => {
       const { edition, changes } = await publishPrices(
         audited<{ readonly edition: number; readonly changes: readonly object[] }>(
@@ -50,6 +52,7 @@ export function catalogueOperations(context: OperationsContext) {
           ({ edition, changes }) => ({
             act: 'models.publish',
             subject: `edition ${edition}`,
+            ...(reason === undefined ? {} : { reason }),
             after: { changes: changes.length },
           }),
         ),

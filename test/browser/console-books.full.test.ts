@@ -117,12 +117,19 @@ test(
     await page.getByRole('button', { name: '변경 1건 게시' }).click();
     const dialog = page.getByRole('dialog', { name: '변경 1건을 게시할까요?' });
     await dialog.getByText('vendor/dollars').waitFor();
+    // Old and new price and the change of each class: input, output, cache read and written.
+    for (const row of await dialog.getByRole('row', { name: /770원.*847원/ }).all())
+      assert.match((await row.textContent()) ?? '', /\+10%/);
+    assert.ok((await dialog.getByRole('row', { name: /원.*원/ }).count()) >= 2);
     assert.deepEqual(await axe(), []);
+    await dialog.getByRole('button', { name: '게시' }).click();
+    await dialog.getByText('사유를 입력해 주세요.').waitFor();
+    await dialog.getByLabel('사유').fill('환율 인상');
     await dialog.getByRole('button', { name: '게시' }).dblclick();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('설정 파일과 게시된 가격이 같습니다.').waitFor();
-    const acts = await gateway.database.query("SELECT FROM audit_entry WHERE act = 'models.publish'");
-    assert.equal(acts.length, 1);
+    const acts = await gateway.database.query("SELECT reason FROM audit_entry WHERE act = 'models.publish'");
+    assert.deepEqual(acts, [{ reason: '환율 인상' }]);
     // The history of the model: both prices.
     await page.getByRole('button', { name: 'vendor/dollars' }).click();
     const history = page.getByRole('region', { name: '가격 이력' });

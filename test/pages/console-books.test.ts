@@ -128,12 +128,14 @@ test('a new exchange rate is shown with its effect and the margins, and publishe
     before.items.length,
   );
 
-  const body = { digest: pending.file.digest };
+  const body = { digest: pending.file.digest, reason: 'the rate rose' };
   assert.equal((await viewer.send('POST', '/prices/publish', { body })).status, 403);
   assert.equal(
-    (await admin.send('POST', '/prices/publish', { body: { digest: before.file.digest } })).status,
+    (await admin.send('POST', '/prices/publish', { body: { ...body, digest: before.file.digest } })).status,
     409,
   );
+  const withoutReason = { body: { digest: pending.file.digest } };
+  assert.equal((await admin.send('POST', '/prices/publish', withoutReason)).status, 400);
   const key = randomUUID();
   const published = await admin.send('POST', '/prices/publish', { body, key });
   assert.deepEqual([published.status, published.json.changes], [200, 1]);
@@ -143,8 +145,8 @@ test('a new exchange rate is shown with its effect and the margins, and publishe
   assert.equal((await viewer.get('/exchange')).published[0].usd_krw, '1540');
   const acts = await viewer.get('/audit?act=models.publish');
   assert.deepEqual(
-    acts.items.map((act: { who: string; after: object }) => [act.who, act.after]),
-    [['operator', { changes: 1 }]],
+    acts.items.map((act: Record<string, unknown>) => [act['who'], act['reason'], act['after']]),
+    [['operator', 'the rate rose', { changes: 1 }]],
   );
   const history = await viewer.get('/prices/history?model=a/dollars');
   assert.deepEqual(
@@ -159,7 +161,7 @@ test('a faulty file is shown with its faults and cannot be published', async () 
   const shown = await viewer.get('/prices');
   assert.match(shown.file.fault, /naru\.yaml:3: models: missing/);
   assert.ok(shown.items.length > 0);
-  const refused = await admin.send('POST', '/prices/publish', { body: { digest: 'x' } });
+  const refused = await admin.send('POST', '/prices/publish', { body: { digest: 'x', reason: 'x' } });
   assert.equal(refused.status, 409);
   assert.match(refused.json.error.message.en, /naru\.yaml:3/);
   file = configOf('1540');

@@ -62,7 +62,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/accounts/{id}/owner/replacement': { email: 'a@b.example', reason: 'x' },
   'PATCH /console/api/keys/{hash}': { reason: 'x' },
   'POST /console/api/keys/{hash}/suspension': { suspended: true, reason: 'x' },
-  'POST /console/api/prices/publish': { digest: 'x' },
+  'POST /console/api/prices/publish': { digest: 'x', reason: 'x' },
   'POST /console/api/announcements': { level: 'info', text: { ko: '가', en: 'a' } },
   'POST /console/api/sign-in/link': { token: 'x' },
   'POST /dashboard/api/sign-in/claim': { email: 'a@b.example', password: 'long enough' },

@@ -59,10 +59,12 @@ function addPublish(models: Command, cli: CliContext, state: { exitCode: number 
       'publish the models and prices of the configuration file and wait until every live node bills them; exit code 1, with their names, if some do not',
     )
     .option('--yes', 'publish also prices that change by more than a factor of ten')
-    .action((flags: CommonOptions & { yes?: boolean }) =>
+    .option('--reason <text>', 'why, for the audit log')
+    .action((flags: CommonOptions & { yes?: boolean; reason?: string }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const { edition, changes, late, differing } = await operator.publishCatalogue({
           allowsLarge: flags.yes === true,
+          ...(flags.reason === undefined ? {} : { reason: flags.reason }),
         });
         await output.rows(
           diffColumns,

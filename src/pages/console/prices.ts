@@ -13,6 +13,7 @@ import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { ratesBody, ratesShape } from '../rates.ts';
 import { instant, pageOf } from '../shapes.ts';
+import { line } from '../topup-rows.ts';
 import { actorOf } from './operators.ts';
 
 const historySize = 200;
@@ -137,6 +138,7 @@ function publishPage({ operations }: ConsoleContext) {
         .boolean()
         .default(false)
         .describe('Publish also prices that change by more than a factor of ten'),
+      reason: line(500).describe('For the audit log'),
     }),
     response: z.strictObject({
       edition: z.int(),
@@ -150,8 +152,8 @@ function publishPage({ operations }: ConsoleContext) {
       if (!body.confirm_large && file.changes.some(isLargeChange))
         throw new PageRefusal('conflict', pageMessages.largePriceChange);
       try {
-        const allowsLarge = body.confirm_large;
-        const published = await operations.as(actorOf(session)).publishCatalogue({ allowsLarge });
+        const { confirm_large: allowsLarge, reason } = body;
+        const published = await operations.as(actorOf(session)).publishCatalogue({ allowsLarge, reason });
         const { edition, changes, late } = published;
         return { edition, changes: changes.length, not_taken: late.map(({ address }) => address) };
       } catch (error) {

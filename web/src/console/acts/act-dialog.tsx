@@ -14,6 +14,7 @@ export interface ActDialogProps {
   readonly description?: ReactNode;
   readonly confirmText: string;
   readonly isDangerous?: boolean;
+  readonly size?: 'sm' | 'lg';
   /** What the form states; another value is another act, with an idempotency key of its own. */
   readonly values: readonly string[];
   readonly isValid: boolean;
@@ -67,7 +68,7 @@ export function ActDialog(props: ActDialogProps) {
       onOpenChange={(isOpen) => (isOpen ? undefined : onClose())}
       title={props.title}
       {...(props.description === undefined ? {} : { description: props.description })}
-      size="sm"
+      size={props.size ?? 'sm'}
       footer={
         <>
           <Button onClick={onClose}>{t('common:cancel')}</Button>

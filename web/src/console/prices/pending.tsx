@@ -4,13 +4,14 @@ import { change, type ResponseOf } from '../../api/client.ts';
 import { Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Checkbox } from '../../ui/field.tsx';
 import { Banner, EmptyState } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
+import { ReasonField } from '../acts/fields.tsx';
 import { useChangeColumns } from './columns.tsx';
+import { RateChanges } from './rate-changes.tsx';
 
 type File = ResponseOf<'GET /console/api/prices'>['file'];
 
@@ -20,12 +21,14 @@ export function Pending({ file }: { file: File }) {
   const format = useFormat();
   const [isPublishing, setIsPublishing] = useState(false);
   const [isChecked, setIsChecked] = useState(false);
+  const [reason, setReason] = useState('');
+  const [isTried, setIsTried] = useState(false);
   const columns = useChangeColumns();
   const { digest, changes, fault } = file;
   const large = changes.filter((one) => one.is_large);
   const publish = async (changeKey: string): Promise<void> => {
     if (digest === null) return;
-    const body = { digest, confirm_large: isChecked };
+    const body = { digest, confirm_large: isChecked, reason: reason.trim() };
     const { not_taken: late } = await change('POST /console/api/prices/publish', { body }, changeKey);
     if (late.length === 0) showToast({ tone: 'good', text: t('published') });
     else showToast({ tone: 'bad', text: t('notTaken', { nodes: late.join(', ') }) });
@@ -65,20 +68,16 @@ export function Pending({ file }: { file: File }) {
           title={t('publishTitle', { shown: count })}
           description={t('publishText')}
           confirmText={t('publishNow')}
-          values={[digest, String(isChecked)]}
-          isValid={large.length === 0 || isChecked}
+          size="lg"
+          values={[digest, String(isChecked), reason]}
+          isValid={reason.trim() !== '' && (large.length === 0 || isChecked)}
+          onInvalid={() => setIsTried(true)}
           act={publish}
           done={null}
           onClose={() => setIsPublishing(false)}
         >
-          <ul className="max-h-60 overflow-y-auto text-sm">
-            {changes.slice(0, 50).map((one) => (
-              <li key={`${one.model} ${one.candidate}`}>
-                {t(`change.${one.change}`)}: {one.model} <span className="text-muted">{one.candidate}</span>
-                {one.is_large ? <Badge tone="warn">{t('beyondTen')}</Badge> : null}
-              </li>
-            ))}
-          </ul>
+          <RateChanges changes={changes} />
+          <ReasonField value={reason} onChange={setReason} isTried={isTried} />
           {large.length === 0 ? null : (
             <Checkbox
               label={t('confirmLarge', { shown: format.count(large.length) })}
