@@ -12,7 +12,9 @@ import { promisify } from 'node:util';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, piece, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import type { Piece } from '../harness/upstream-openai.ts';
 import { startBrowser, type TestBrowser, themes, type View, type ViewOptions } from './browser.ts';
 
 const execute = promisify(execFile);
@@ -180,6 +182,155 @@ test('nothing in a response or in the text of an error becomes markup or runs', 
   await close();
 });
 
+/** Markdown of at least `length` characters, as models write it. */
+function essay(length: number): string {
+  const part = [
+    '## 나루와 물길',
+    '나루는 **강을 건너는 곳**입니다. `ferry`와 [사전](https://example.com/naru)을 보세요.',
+    '1. 첫째 항목은 조금 길게 씁니다.\n2. 둘째 항목\n   - 안쪽 항목',
+    '```ts\nfor (const boat of boats) {\n  await boat.cross(river);\n}\n```',
+    '| 나루 | 강 |\n|---|---:|\n| 노들 | 한강 |',
+    '> 물이 깊어야 배가 뜬다.',
+  ].join('\n\n');
+  return `${part}\n\n`.repeat(Math.ceil(length / part.length));
+}
+
+/** The answer in pieces of some tokens, a few thousand of them, at the pace of a fast model. */
+function fastAnswer(text: string, ...end: readonly Piece[]) {
+  return reply.stream([...(text.match(/.{1,6}/gsu) ?? []), ...end]).drip(700, 3);
+}
+
+// pages:U11
+test('an answer of 20,000 characters costs at most 2 s of the renderer, and Stop answers at once', async (t) => {
+  const { page, context, send, message, assertClean, close } = await open();
+  const debuggerOf = await context.newCDPSession(page);
+  // In processor time, so that a busy machine does not change it.
+  await debuggerOf.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const measured = async () => {
+    const { metrics } = await debuggerOf.send('Performance.getMetrics');
+    const of = (name: string) => metrics.find((one) => one.name === name)?.value ?? 0;
+    return { task: of('TaskDuration'), script: of('ScriptDuration'), layout: of('LayoutDuration') };
+  };
+  const text = essay(20_000);
+  const before = await measured();
+  upstream.next(fastAnswer(text));
+  await send('long');
+  await message(2).getByText('입력 10').waitFor();
+  const after = await measured();
+  const [task, script, layout] = [
+    after.task - before.task,
+    after.script - before.script,
+    after.layout - before.layout,
+  ].map((seconds) => seconds.toFixed(2));
+  t.diagnostic(`renderer: ${task} s in tasks, ${script} s of script, ${layout} s of layout`);
+  assert.ok(Number(task) <= 2, `${task} s`);
+  assert.equal(await message(2).locator('h2').count(), text.split('## ').length - 1);
+
+  // From the click to the paint that shows it, near the end of an answer as long.
+  const held = gate();
+  upstream.next(fastAnswer(text, held, 'end'));
+  await send('again');
+  await message(4).locator('h2').nth(60).waitFor();
+  await page.evaluate(`window.clicks = [];
+    new PerformanceObserver((list) => window.clicks.push(...list.getEntries().filter(({ name }) => name === 'click')))
+      .observe({ type: 'event', durationThreshold: 16, buffered: true })`);
+  await page.getByRole('button', { name: '중지' }).click();
+  await message(4).getByText('중지했습니다').waitFor();
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))');
+  const clicks = await page.evaluate<number[]>('window.clicks.map(({ duration }) => duration)');
+  t.diagnostic(`Stop: ${clicks.join(', ') || 'below 16'} ms`);
+  assert.ok(Math.max(0, ...clicks) <= scaledLimit(100), `${clicks.join(', ')} ms`);
+  held.open();
+  assertClean();
+  await close();
+});
+
+// pages:U11
+test('an answer is shown as Markdown, and nothing of it loads or runs', fullOnly, async () => {
+  for (const theme of themes) {
+    const { send, message, axe, assertClean, close } = await open({ theme });
+    const parts = [
+      '# Title\n\nSome **bold**, `code` &lt;tag&gt; and ~~old~~\nnext line ',
+      '![picture](https://evil.example/x.png) [site](https://example.com/a?b=c) <b>html</b>\n\n',
+      '- [x] done\n- [ ] open\n\n> quoted\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\nprint(1)\n```\n',
+      `\n${'>'.repeat(3000)} deep\n`,
+    ];
+    upstream.next(reply.stream(parts));
+    await send('markdown');
+    await message(2).getByText('입력 10').waitFor();
+    const answer = message(2);
+    await answer.getByRole('heading', { name: 'Title' }).waitFor();
+    assert.equal(await answer.locator('strong', { hasText: 'bold' }).count(), 1);
+    assert.equal(await answer.locator('del').count(), 1);
+    assert.match((await answer.textContent()) ?? '', /<tag>.*<b>html<\/b>/s);
+    assert.equal(await answer.locator('img, b').count(), 0);
+    const links = answer.locator('a[target=_blank]');
+    assert.deepEqual(await Promise.all((await links.all()).map((link) => link.getAttribute('href'))), [
+      'https://evil.example/x.png',
+      'https://example.com/a?b=c',
+    ]);
+    assert.equal(await links.first().getAttribute('rel'), 'noopener noreferrer nofollow');
+    assert.equal(await answer.getByRole('listitem').count(), 2);
+    assert.equal(await answer.getByRole('row').count(), 2);
+    assert.equal(await answer.getByRole('region', { name: /\(py\)/ }).textContent(), 'print(1)');
+    assert.deepEqual(await axe(), []);
+    assertClean();
+    await close();
+  }
+});
+
+// pages:U11
+test('a conversation is kept over a reload, also in the middle of an answer, and ends with the session', async () => {
+  const { page, send, message, close } = await open();
+  await send('one');
+  await message(2).getByText('입력 10').waitFor();
+  const held = gate();
+  upstream.next(reply.chat(['half ', 'of it ', held, 'rest']));
+  await send('two');
+  await held.reached;
+  await message(4).getByText('half of it').waitFor();
+  await page.reload();
+  await message(2).getByText('Hello from upstream.').waitFor();
+  await message(4).getByText('half of it').waitFor();
+  await message(4).getByText('중지했습니다').waitFor();
+  await message(4).locator('data').waitFor();
+  held.open();
+  await send('three');
+  await message(6).getByText('입력 10').waitFor();
+  const sent = (upstream.requests.at(-1)?.body['messages'] ?? []) as { content: string }[];
+  assert.deepEqual(
+    sent.map(({ content }) => content.trim()),
+    ['one', 'Hello from upstream.', 'two', 'half of it', 'three'],
+  );
+  assert.match(await page.evaluate<string>('Object.keys(sessionStorage).join()'), /naru\.conversation/);
+  await page.getByRole('button', { name: '내 계정' }).click();
+  await page.getByRole('menuitem', { name: '로그아웃' }).click();
+  await page.waitForURL(/\/dashboard\/sign-in/);
+  assert.doesNotMatch(await page.evaluate<string>('Object.keys(sessionStorage).join()'), /naru\./);
+  await close();
+});
+
+// pages:U11,U3d
+test('a failed answer says why in the language of the page, quotes the upstream, and leads to its request', async () => {
+  for (const language of ['ko', 'en'] as const) {
+    const { page, send, close } = await open({ language });
+    const said = 'The model is overloaded at http://10.1.2.3:8000, key sk-abcdefghijklmnop';
+    upstream.next(reply.status(503, { error: { message: said, type: 'x', code: '503' } }));
+    await send('fail');
+    const alert = page.getByRole('alert');
+    await alert.getByText('The model is overloaded at [url], key [redacted]').waitFor();
+    const words = (await alert.textContent()) ?? '';
+    assert.match(
+      words,
+      language === 'ko' ? /호출한 후보가 모두 실패/ : /every candidate that was called failed/,
+    );
+    assert.match(words, language === 'ko' ? /503 · 오류로 응답했습니다/ : /503 · responded with an error/);
+    await page.getByRole('link', { name: language === 'ko' ? '요청 기록 보기' : 'View request' }).click();
+    await page.getByText('The model is overloaded at [url], key [redacted]').first().waitFor();
+    await close();
+  }
+});
+
 // pages:U11
 test('a tool call is shown, its result is sent, and reasoning is folded', async () => {
   const { page, send, message, assertClean, close } = await open();
@@ -255,12 +406,12 @@ test('messages are edited, deleted and sent again, also with an image', fullOnly
 // pages:U11
 test('a reload and another tab use one key, and a refusal states what to do', fullOnly, async () => {
   const { page, context, api, send, message, close } = await open();
-  const isBilled = () => message(2).getByText('입력 10').waitFor();
+  const isBilled = (number: number) => message(number).getByText('입력 10').waitFor();
   await send('one');
-  await isBilled();
+  await isBilled(2);
   await page.reload();
   await send('two');
-  await isBilled();
+  await isBilled(4);
   const other = await context.newPage();
   await other.goto('/dashboard/playground');
   await other.getByRole('textbox', { name: '메시지' }).fill('three');
@@ -268,14 +419,14 @@ test('a reload and another tab use one key, and a refusal states what to do', fu
   await other.getByText('입력 10').waitFor();
   await page.reload();
   await send('four: this tab has the key that the other one replaced');
-  await isBilled();
+  await isBilled(6);
   const { items } = await api.get('/keys?kind=inference');
   const own = items.filter((one: { name: string }) => one.name === '체험');
   assert.equal(own.length, 1);
   const patched = await api.send('PATCH', `/keys/${own[0].hash}`, { body: { limit_micro: '1' } });
   assert.equal(patched.status, 200);
   await send('five');
-  const alert = message(4).getByRole('alert');
+  const alert = message(8).getByRole('alert');
   await alert.getByText(/한도에 도달했습니다/).waitFor();
   await alert.getByRole('link', { name: '키 관리' }).waitFor();
   await close();

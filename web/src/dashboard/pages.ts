@@ -78,6 +78,7 @@ export const dashboardPages: PageTable<DashboardPath> = {
   },
   '/playground': {
     namespace: 'playground',
+    alsoUses: ['request'],
     load: () => import('./playground/page.tsx'),
     nav: { label: 'playground', icon: 'play', group: 'groupExplore', shortcut: 'p' },
   },

@@ -1,6 +1,6 @@
 import { reportConnection } from '../../api/connection.ts';
 import { parseWon } from '../../format/money.ts';
-import type { Bill, Failure, Message, Run } from './conversation.ts';
+import { type Bill, estimateTokens, type Failure, type Message, type Run } from './conversation.ts';
 
 /** The playground's name in the list of apps, as any client sends one. */
 const appTitle = 'Naru Playground';
@@ -49,27 +49,29 @@ export class CallFailed extends Error {
 }
 
 /**
- * Calls `/api/v1/chat/completions` as any client does, and returns the events of the response. Throws
- * `CallFailed`, or the reason of the abort.
+ * Calls `/api/v1/chat/completions` as any client does, and returns the events of the response, those
+ * together that arrived since the last were taken. Throws `CallFailed`, or the reason of the abort.
  */
 export async function* streamCompletion(
   body: object,
   plaintext: string,
   signal: AbortSignal,
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<readonly Chunk[]> {
   const response = await connect(body, plaintext, signal);
   if (!response.ok || response.body === null)
-    throw new CallFailed(failureOf(await errorMember(response), response.status));
-  for await (const data of eventData(response.body)) {
-    if (data === '[DONE]') return;
-    const chunk = JSON.parse(data) as Chunk;
-    yield chunk;
-    if (chunk.error !== undefined) throw new CallFailed(failureOf(chunk.error, response.status));
+    throw new CallFailed(failureOf(await errorMember(response), response));
+  for await (const events of eventData(response.body)) {
+    const end = events.indexOf('[DONE]');
+    const chunks = (end < 0 ? events : events.slice(0, end)).map((data) => JSON.parse(data) as Chunk);
+    if (chunks.length > 0) yield chunks;
+    const error = chunks.find((chunk) => chunk.error !== undefined)?.error;
+    if (error !== undefined) throw new CallFailed(failureOf(error, response));
+    if (end >= 0) return;
   }
   throw new CallFailed(lost);
 }
 
-const lost: Failure = { status: 0, type: 'unreachable', words: '' };
+const lost: Failure = { status: 0, type: 'unreachable', words: '', requestId: null };
 
 async function connect(body: object, plaintext: string, signal: AbortSignal): Promise<Response> {
   try {
@@ -98,26 +100,30 @@ async function errorMember(response: Response): Promise<ErrorMember> {
   return (body.error ?? {}) as ErrorMember;
 }
 
-function failureOf({ code, message, metadata }: ErrorMember, status: number): Failure {
+function failureOf({ code, message, metadata }: ErrorMember, { status, headers }: Response): Failure {
   const known = code ?? status;
-  return { status: known, type: metadata?.error_type ?? `http_${known}`, words: message ?? '' };
+  const type = metadata?.error_type ?? `http_${known}`;
+  return { status: known, type, words: message ?? '', requestId: headers.get('X-Service-Request-Id') };
 }
 
-/** The data of server-sent events. Comments and other fields are skipped. */
-export async function* eventData(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** The data of server-sent events, by what was read at once. Comments and other fields are skipped. */
+export async function* eventData(stream: ReadableStream<Uint8Array>): AsyncGenerator<readonly string[]> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
   let rest = '';
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        // The reason of the abort stays; any other break is the network's.
+        throw error instanceof TypeError ? new CallFailed(lost) : error;
+      });
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
       const events = rest.split(/\r?\n\r?\n/);
       rest = done ? '' : (events.pop() ?? '');
-      for (const event of events) {
+      yield events.flatMap((event) => {
         const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
-        if (lines.length > 0) yield lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n');
-      }
+        return lines.length === 0 ? [] : [lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n')];
+      });
       if (done) return;
     }
   } finally {
@@ -131,6 +137,7 @@ export function withChunk(message: Message, chunk: Chunk): Message {
   if (run === null) return message;
   const [choice] = chunk.choices ?? [];
   const delta = choice?.delta ?? {};
+  const calls = delta.tool_calls ?? [];
   const bill = billOf(chunk);
   const changed: Run = {
     ...run,
@@ -141,12 +148,17 @@ export function withChunk(message: Message, chunk: Chunk): Message {
     firstMs: run.firstMs ?? Date.now(),
     finishReason: choice?.finish_reason ?? run.finishReason,
     bill: bill ?? run.bill,
+    answerEstimate:
+      run.answerEstimate +
+      estimateTokens(
+        [delta.content, delta.reasoning, ...calls.map((call) => call.function?.arguments)].join(''),
+      ),
   };
   return {
     ...message,
     text: message.text + (delta.content ?? ''),
     reasoning: message.reasoning + (delta.reasoning ?? ''),
-    toolCalls: (delta.tool_calls ?? []).reduce(withCall, message.toolCalls),
+    toolCalls: calls.reduce(withCall, message.toolCalls),
     run: changed,
   };
 }

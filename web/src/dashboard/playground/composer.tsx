@@ -4,6 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { Select, Textarea } from '../../ui/field.tsx';
 import type { Picture, Role } from './conversation.ts';
 import { AttachButton, Pictures, useTakePictures } from './pictures.tsx';
+import { type Playground, usePlayground } from './playground.ts';
 
 const roles = ['user', 'assistant', 'system'] as const satisfies readonly Role[];
 type WrittenRole = (typeof roles)[number];
@@ -16,8 +17,7 @@ export interface Written {
 }
 
 export interface ComposerProps {
-  readonly draft: string;
-  readonly onDraft: (draft: string) => void;
+  readonly playground: Playground;
   readonly takesImages: boolean;
   readonly isRunning: boolean;
   /** Why nothing can be sent now, in words. */
@@ -29,8 +29,9 @@ export interface ComposerProps {
 
 /** Where a message is written. Enter sends it, Shift and Enter begins a line. */
 export function Composer(props: ComposerProps) {
-  const { draft, onDraft, takesImages, isRunning, obstacle, onWritten, onStop } = props;
+  const { playground, takesImages, isRunning, obstacle, onWritten, onStop } = props;
   const { t } = useTranslation('playground');
+  const draft = usePlayground(playground, 'draft');
   const [role, setRole] = useState<WrittenRole>('user');
   const [pictures, setPictures] = useState<readonly Picture[]>([]);
   const takeFiles = useTakePictures(pictures, setPictures);
@@ -59,7 +60,7 @@ export function Composer(props: ComposerProps) {
         aria-label={t('message')}
         placeholder={t('placeholder')}
         value={draft}
-        onChange={({ target }) => onDraft(target.value)}
+        onChange={({ target }) => playground.set({ draft: target.value })}
         onKeyDown={(event) => {
           // The Enter that ends the composition of a Korean syllable does not send.
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;

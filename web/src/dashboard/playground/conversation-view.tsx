@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
@@ -13,7 +13,7 @@ import { Composer, type Written } from './composer.tsx';
 import { type Message, newMessage, wireMessages } from './conversation.ts';
 import { MessageView } from './message-view.tsx';
 import type { Model } from './model.ts';
-import type { Playground, Snapshot } from './playground.ts';
+import { type Playground, type Snapshot, usePlayground } from './playground.ts';
 import { requestMembers } from './settings.ts';
 import { SettingsPanel } from './settings-panel.tsx';
 
@@ -23,17 +23,18 @@ const schema: SearchSchema<{ with: string }> = { with: text() };
 /** The conversation, what is sent with it, and what it has cost. */
 export function Conversation({ playground, models }: { playground: Playground; models: readonly Model[] }) {
   const { t } = useTranslation('playground');
-  const state = useSyncExternalStore(playground.subscribe, playground.snapshot);
-  const { model, isUnknown, choose } = useModel(playground, models, state.model);
+  const settings = usePlayground(playground, 'settings');
+  const isRunning = usePlayground(playground, 'isRunning');
+  const { model, isUnknown, choose } = useModel(playground, models);
   const [isCodeOpen, setIsCodeOpen] = useState(false);
-  useFollowedEnd(state.messages);
   if (model === undefined) return null;
-  const members = requestMembers(model, state.settings);
+  const members = requestMembers(model, settings);
   const run = (): void => {
     if (members !== null) void playground.run(model.id, members, t('keyName'));
   };
   const written = ({ role, text: typed, pictures }: Written): void => {
-    playground.set({ messages: [...state.messages, newMessage(role, { text: typed, pictures })], draft: '' });
+    const message = newMessage(role, { text: typed, pictures });
+    playground.set({ messages: [...playground.snapshot().messages, message], draft: '' });
     if (role === 'user') run();
   };
   return (
@@ -44,13 +45,7 @@ export function Conversation({ playground, models }: { playground: Playground; m
           <Button icon="terminal" onClick={() => setIsCodeOpen(true)}>
             {t('code')}
           </Button>
-          <Button
-            icon="trash"
-            disabled={state.messages.length === 0 || state.isRunning}
-            onClick={() => playground.set({ messages: [] })}
-          >
-            {t('clear')}
-          </Button>
+          <ClearButton playground={playground} />
         </>
       }
     >
@@ -66,16 +61,14 @@ export function Conversation({ playground, models }: { playground: Playground; m
             }))}
           />
           {isUnknown ? <Banner tone="warn">{t('unknownModel')}</Banner> : null}
-          <Panel model={model} playground={playground} state={state} />
+          <Panel model={model} playground={playground} settings={settings} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
-          <Messages playground={playground} state={state} model={model} run={run} />
-          <Total messages={state.messages} />
+          <Messages playground={playground} model={model} run={run} />
           <Composer
-            draft={state.draft}
-            onDraft={(draft) => playground.set({ draft })}
+            playground={playground}
             takesImages={model.input_modalities.includes('image')}
-            isRunning={state.isRunning}
+            isRunning={isRunning}
             obstacle={members === null ? t('invalidSettings') : null}
             onWritten={written}
             onStop={() => playground.stop()}
@@ -84,7 +77,12 @@ export function Conversation({ playground, models }: { playground: Playground; m
       </div>
       {isCodeOpen ? (
         <CodeDialog
-          body={{ model: model.id, messages: shownMessages(state, t('example')), ...members, stream: true }}
+          body={{
+            model: model.id,
+            messages: shownMessages(playground.snapshot(), t('example')),
+            ...members,
+            stream: true,
+          }}
           onClose={() => setIsCodeOpen(false)}
         />
       ) : null}
@@ -93,7 +91,8 @@ export function Conversation({ playground, models }: { playground: Playground; m
 }
 
 /** The chosen model: that of the address, else the last one, else the first of the list. */
-function useModel(playground: Playground, models: readonly Model[], last: string) {
+function useModel(playground: Playground, models: readonly Model[]) {
+  const last = usePlayground(playground, 'model');
   const [search, change] = useSearchParams(schema);
   const named = models.find(({ id }) => id === search.with);
   return {
@@ -106,10 +105,22 @@ function useModel(playground: Playground, models: readonly Model[], last: string
   };
 }
 
+function ClearButton({ playground }: { playground: Playground }) {
+  const { t } = useTranslation('playground');
+  const isEmpty = usePlayground(playground, 'messages').length === 0;
+  const isRunning = usePlayground(playground, 'isRunning');
+  return (
+    <Button icon="trash" disabled={isEmpty || isRunning} onClick={() => playground.set({ messages: [] })}>
+      {t('clear')}
+    </Button>
+  );
+}
+
 /** Keeps the end in view while an answer grows, unless the person has scrolled away from it. */
 function useFollowedEnd(messages: readonly Message[]): void {
   const height = useRef(0);
-  useEffect(() => {
+  // Before the browser paints: it would lay out the page twice otherwise.
+  useLayoutEffect(() => {
     const page = document.documentElement;
     const wasAtEnd = window.scrollY + window.innerHeight >= height.current - 120;
     height.current = page.scrollHeight;
@@ -118,14 +129,15 @@ function useFollowedEnd(messages: readonly Message[]): void {
 }
 
 /** The settings: beside the conversation, or folded above it on a phone. */
-function Panel({ model, playground, state }: { model: Model; playground: Playground; state: Snapshot }) {
+function Panel(props: { model: Model; playground: Playground; settings: Snapshot['settings'] }) {
+  const { model, playground, settings } = props;
   const { t } = useTranslation('playground');
   const isBeside = useMedia('(min-width: 1080px)');
   const panel = (
     <SettingsPanel
       model={model}
-      settings={state.settings}
-      onChange={(settings) => playground.set({ settings })}
+      settings={settings}
+      onChange={(changed) => playground.set({ settings: changed })}
     />
   );
   if (isBeside) return panel;
@@ -137,10 +149,12 @@ function Panel({ model, playground, state }: { model: Model; playground: Playgro
   );
 }
 
-function Messages(props: { playground: Playground; state: Snapshot; model: Model; run: () => void }) {
-  const { playground, state, model, run } = props;
+/** The only part that is rendered again with each frame of an answer. */
+function Messages({ playground, model, run }: { playground: Playground; model: Model; run: () => void }) {
   const { t } = useTranslation('playground');
-  const { messages, isRunning } = state;
+  const messages = usePlayground(playground, 'messages');
+  const isRunning = usePlayground(playground, 'isRunning');
+  useFollowedEnd(messages);
   const last = messages.at(-1);
   if (messages.length === 0)
     return (
@@ -158,27 +172,9 @@ function Messages(props: { playground: Playground; state: Snapshot; model: Model
             number={index + 1}
             model={model}
             isLocked={isRunning}
-            onEdit={(edited) => playground.edit(message.id, (before) => ({ ...before, text: edited }))}
-            onDelete={() => playground.edit(message.id, () => null)}
-            {...(message.role === 'assistant'
-              ? {
-                  onRegenerate: () => {
-                    playground.cutFrom(message.id);
-                    run();
-                  },
-                }
-              : {})}
-            {...(message === last && !isRunning && message.toolCalls.length > 0
-              ? {
-                  onResults: (results) => {
-                    const sent = results.map(({ callId, text: result }) =>
-                      newMessage('tool', { text: result, toolCallId: callId }),
-                    );
-                    playground.set({ messages: [...messages, ...sent] });
-                    run();
-                  },
-                }
-              : {})}
+            isLast={message === last}
+            playground={playground}
+            run={run}
           />
         ))}
       </ol>
@@ -190,6 +186,7 @@ function Messages(props: { playground: Playground; state: Snapshot; model: Model
       <p role="status" className="sr-only">
         {isRunning ? t('isAnswering') : last?.run?.state === 'ended' ? t('hasAnswered') : ''}
       </p>
+      <Total messages={messages} />
     </>
   );
 }

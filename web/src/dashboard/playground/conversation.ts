@@ -1,9 +1,10 @@
 /** What a conversation of the playground consists of. Values are immutable: the store replaces them. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 
-/** An image of a message, as a data URL. */
+/** An image of a message. */
 export interface Picture {
   readonly name: string;
+  /** Empty: the page was loaded again, and the tab had no room for the image. */
   readonly dataUrl: string;
 }
 
@@ -15,12 +16,24 @@ export interface ToolCall {
   readonly args: string;
 }
 
-/** Why a request failed, in the words of the API. */
+/** Why a request failed. */
 export interface Failure {
   /** 0: there was no response. */
   readonly status: number;
   readonly type: string;
+  /** In the API's words, which are in both languages. */
   readonly words: string;
+  /** Of the request; null: there was no response. */
+  readonly requestId: string | null;
+}
+
+/** A candidate that failed, from the record of the request. */
+export interface FailedAttempt {
+  readonly provider: string;
+  readonly status: number | null;
+  readonly failure: string;
+  /** The upstream's own sentence. */
+  readonly message: string | null;
 }
 
 /** `waiting` for the first byte, then `streaming`; `settling` while the cost of a cut answer is read. */
@@ -32,17 +45,21 @@ export interface Run {
   readonly model: string;
   /** Who answered; null until the first byte. */
   readonly provider: string | null;
+  /** With the first byte, or, of a request that failed before, with its record. */
   readonly generationId: string | null;
   readonly startedMs: number;
   readonly firstMs: number | null;
   readonly endedMs: number | null;
   /** Our own count of the prompt, until the server's arrives. */
   readonly promptEstimate: number;
+  /** Our own count of what has arrived of the answer. */
+  readonly answerEstimate: number;
   /** What is billed: null until the server has said so. */
   readonly bill: Bill | null;
   readonly finishReason: string | null;
   readonly isStopped: boolean;
   readonly failure: Failure | null;
+  readonly failedAttempts: readonly FailedAttempt[];
 }
 
 /** The tokens and the cost of one request as the server states them. */
@@ -96,11 +113,18 @@ export function newRun(model: string, promptEstimate: number): Run {
     firstMs: null,
     endedMs: null,
     promptEstimate,
+    answerEstimate: 0,
     bill: null,
     finishReason: null,
     isStopped: false,
     failure: null,
+    failedAttempts: [],
   };
+}
+
+/** Makes the ids of messages that are added go on behind those of a restored conversation. */
+export function continueIds(messages: readonly Message[]): void {
+  nextId = Math.max(nextId, ...messages.map(({ id }) => id + 1));
 }
 
 /** The messages as the API takes them. An answer that failed before its first word is left out. */
@@ -114,7 +138,9 @@ function isEmptyAnswer({ role, text, toolCalls }: Message): boolean {
 
 function wireMessage({ role, text, pictures, toolCalls, toolCallId }: Message): object {
   if (role === 'tool') return { role, tool_call_id: toolCallId, content: text };
-  const parts = pictures.map(({ dataUrl }) => ({ type: 'image_url', image_url: { url: dataUrl } }));
+  const parts = pictures
+    .filter(({ dataUrl }) => dataUrl !== '')
+    .map(({ dataUrl }) => ({ type: 'image_url', image_url: { url: dataUrl } }));
   const content = parts.length === 0 ? text : [...(text === '' ? [] : [{ type: 'text', text }]), ...parts];
   if (toolCalls.length === 0) return { role, content };
   const calls = toolCalls.map(({ id, name, args }) => ({
@@ -127,12 +153,13 @@ function wireMessage({ role, text, pictures, toolCalls, toolCallId }: Message): 
 
 /**
  * Roughly how many tokens a text has: a Korean, Chinese or Japanese character has some 0.8 of them,
- * four characters of other scripts have one. Only for figures that are marked as estimates.
+ * four characters of other scripts have one. A fraction, so that parts add up. Only for figures that are
+ * marked as estimates.
  */
 export function estimateTokens(text: string): number {
   const dense =
     text.match(/[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7a3]/g)?.length ?? 0;
-  return Math.ceil(dense * 0.8 + (text.length - dense) / 4);
+  return dense * 0.8 + (text.length - dense) / 4;
 }
 
 /** The tokens of messages, roughly; images are not counted. */
@@ -140,11 +167,6 @@ export function estimatePrompt(messages: readonly Message[]): number {
   const perMessage = 4;
   return messages.reduce((sum, { text, toolCalls }) => {
     const calls = toolCalls.reduce((tokens, { args }) => tokens + estimateTokens(args), 0);
-    return sum + perMessage + estimateTokens(text) + calls;
+    return sum + perMessage + Math.ceil(estimateTokens(text) + calls);
   }, 0);
-}
-
-/** The tokens of an answer as far as it has arrived, roughly. */
-export function estimateAnswer({ text, reasoning, toolCalls }: Message): number {
-  return estimateTokens(text + reasoning + toolCalls.map(({ name, args }) => name + args).join(''));
 }

@@ -1,14 +1,15 @@
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Textarea } from '../../ui/field.tsx';
-import { AnswerText } from './answer-text.tsx';
-import type { Message } from './conversation.ts';
+import { type Message, newMessage } from './conversation.ts';
+import { Markdown } from './markdown-view.tsx';
 import type { Model } from './model.ts';
 import { Pictures } from './pictures.tsx';
+import type { Playground } from './playground.ts';
 import { RunLine } from './run-line.tsx';
-import { ToolCalls, type ToolCallsProps } from './tool-calls.tsx';
+import { ToolCalls } from './tool-calls.tsx';
 
 export interface MessageViewProps {
   readonly message: Message;
@@ -17,16 +18,15 @@ export interface MessageViewProps {
   readonly model: Model | undefined;
   /** A request is in flight: nothing before its answer may change. */
   readonly isLocked: boolean;
-  readonly onEdit: (text: string) => void;
-  readonly onDelete: () => void;
-  /** Only of an answer: sends what is before it again. */
-  readonly onRegenerate?: () => void;
-  readonly onResults?: ToolCallsProps['onResults'];
+  readonly isLast: boolean;
+  readonly playground: Playground;
+  /** Sends the conversation as it is then. */
+  readonly run: () => void;
 }
 
-/** One message: who wrote it, what, and what can be done with it. */
-export function MessageView(props: MessageViewProps) {
-  const { message, number, model, isLocked, onEdit, onDelete, onRegenerate, onResults } = props;
+/** One message: who wrote it, what, and what can be done with it. Rendered when it changes only. */
+export const MessageView = memo((props: MessageViewProps) => {
+  const { message, number, model, isLocked, isLast, playground, run } = props;
   const { t } = useTranslation('playground');
   const [isEditing, setIsEditing] = useState(false);
   const role = t(`role.${message.role}`);
@@ -41,31 +41,58 @@ export function MessageView(props: MessageViewProps) {
             text={message.text}
             onSave={(text) => {
               setIsEditing(false);
-              onEdit(text);
+              playground.edit(message.id, (before) => ({ ...before, text }));
             }}
             onCancel={() => setIsEditing(false)}
           />
         ) : (
           <Content message={message} number={number} />
         )}
-        <ToolCalls message={message} number={number} {...(onResults === undefined ? {} : { onResults })} />
+        <ToolCalls
+          message={message}
+          number={number}
+          {...(isLast && !isLocked
+            ? {
+                onResults: (results) => {
+                  const sent = results.map(({ callId, text }) =>
+                    newMessage('tool', { text, toolCallId: callId }),
+                  );
+                  playground.set({ messages: [...playground.snapshot().messages, ...sent] });
+                  run();
+                },
+              }
+            : {})}
+        />
         <RunLine message={message} model={model} />
       </div>
       <div className="-mt-1 flex items-start justify-end max-md:order-2">
         {message.text === '' ? null : <CopyButton text={message.text} />}
-        {onRegenerate === undefined || isLocked ? null : (
-          <IconButton icon="refresh" size="sm" label={t('regenerateOf', named)} onClick={onRegenerate} />
+        {message.role !== 'assistant' || isLocked ? null : (
+          <IconButton
+            icon="refresh"
+            size="sm"
+            label={t('regenerateOf', named)}
+            onClick={() => {
+              playground.cutFrom(message.id);
+              run();
+            }}
+          />
         )}
         {isLocked ? null : (
           <>
             <IconButton icon="edit" size="sm" label={t('editOf', named)} onClick={() => setIsEditing(true)} />
-            <IconButton icon="trash" size="sm" label={t('deleteOf', named)} onClick={onDelete} />
+            <IconButton
+              icon="trash"
+              size="sm"
+              label={t('deleteOf', named)}
+              onClick={() => playground.edit(message.id, () => null)}
+            />
           </>
         )}
       </div>
     </li>
   );
-}
+});
 
 function Content({ message, number }: { message: Message; number: number }) {
   const { t } = useTranslation('playground');
@@ -80,7 +107,7 @@ function Content({ message, number }: { message: Message; number: number }) {
       )}
       <Pictures pictures={pictures} />
       {text === '' ? null : role === 'assistant' ? (
-        <AnswerText text={text} number={number} />
+        <Markdown text={text} number={number} />
       ) : (
         <p className="whitespace-pre-wrap">{text}</p>
       )}

@@ -84,7 +84,13 @@ export function Pictures({
       {pictures.map(({ name, dataUrl }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: two images may be the same file.
         <li key={index} className="relative">
-          <img src={dataUrl} alt={name} className="h-20 max-w-40 rounded-md border object-contain" />
+          {dataUrl === '' ? (
+            <p className="max-w-60 rounded-md border px-2 py-1 text-xs text-muted">
+              {t('imageGone', { name })}
+            </p>
+          ) : (
+            <img src={dataUrl} alt={name} className="h-20 max-w-40 rounded-md border object-contain" />
+          )}
           {onRemove === undefined ? null : (
             <div className="absolute top-1 right-1 rounded-md bg-bg">
               <IconButton

@@ -2,11 +2,12 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from '../../app/link.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
+import { FailedBecause, useWhyFailed } from '../../requests/failed-because.tsx';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Spinner } from '../../ui/button.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { Banner, useNow } from '../../ui/states.tsx';
-import { estimateAnswer, type Failure, type Message, type Run } from './conversation.ts';
+import type { FailedAttempt, Failure, Message, Run } from './conversation.ts';
 import { estimateCost, type Model, priceOf } from './model.ts';
 
 /** What one answer took: a marked estimate while it grows, then what the server billed. */
@@ -15,9 +16,9 @@ export function RunLine({ message, model }: { message: Message; model: Model | u
   if (run === null) return null;
   return (
     <div className="flex flex-col gap-2">
-      {run.failure === null ? null : <FailureBanner failure={run.failure} />}
+      {run.failure === null ? null : <FailureBanner failure={run.failure} attempts={run.failedAttempts} />}
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-muted empty:hidden">
-        <Progress message={message} run={run} model={model} />
+        <Progress run={run} model={model} />
         {run.provider === null ? null : <span>{run.provider}</span>}
         {run.generationId === null || run.state === 'waiting' || run.state === 'streaming' ? null : (
           <RecordLink id={run.generationId} />
@@ -36,12 +37,12 @@ function RecordLink({ id }: { id: string }) {
   );
 }
 
-function Progress({ message, run, model }: { message: Message; run: Run; model: Model | undefined }) {
+function Progress({ run, model }: { run: Run; model: Model | undefined }) {
   const { t } = useTranslation('playground');
   const format = useFormat();
   if (run.state === 'waiting') return <Waiting run={run} model={model} />;
   if (run.state === 'streaming') {
-    const tokens = estimateAnswer(message);
+    const tokens = Math.ceil(run.answerEstimate);
     const cost = estimateCost(priceOf(model, run.provider), {
       prompt: run.promptEstimate,
       completion: tokens,
@@ -100,6 +101,7 @@ function BillParts({ run }: { run: Run }) {
     return run.failure === null ? (
       <span>{t(run.generationId === null ? 'nothingArrived' : 'billUnknown')}</span>
     ) : null;
+  if (run.failure !== null) return <Money micro={bill.costMicro} />;
   return (
     <>
       <span>
@@ -130,10 +132,12 @@ const remedies: Readonly<Record<string, '/credits' | '/keys'>> = {
   key_off: '/keys',
 };
 
-function FailureBanner({ failure: { status, type, words } }: { failure: Failure }) {
+/** Why there is no answer, in the language of the page; what an upstream said is quoted as it is. */
+function FailureBanner({ failure, attempts }: { failure: Failure; attempts: readonly FailedAttempt[] }) {
   const { t } = useTranslation('playground');
+  const whyFailed = useWhyFailed();
+  const { status, type, words } = failure;
   const remedy = remedies[type];
-  const own = type === 'key_off' ? t('keyOff') : type === 'unreachable' ? t('lost') : t('unknownFailure');
   return (
     <Banner
       tone="bad"
@@ -145,8 +149,26 @@ function FailureBanner({ failure: { status, type, words } }: { failure: Failure 
         )
       }
     >
-      <span className="whitespace-pre-wrap">{words === '' ? own : words}</span>
-      {status === 0 ? null : <span className="ml-2 font-mono text-xs">{`${status} ${type}`}</span>}
+      <span className="whitespace-pre-wrap">
+        {type === 'key_off'
+          ? t('keyOff')
+          : type === 'unreachable'
+            ? t('lost')
+            : whyFailed(type, words) || t('unknownFailure')}
+      </span>
+      {status === 0 ? null : (
+        <span className="ml-2 font-mono text-xs whitespace-nowrap">{`${status} ${type}`}</span>
+      )}
+      {attempts.length === 0 ? null : (
+        <ul className="mt-1 flex flex-col gap-1">
+          {attempts.map((attempt, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the attempts of a request stay.
+            <li key={index}>
+              {attempt.provider}: <FailedBecause attempt={attempt} />
+            </li>
+          ))}
+        </ul>
+      )}
     </Banner>
   );
 }
