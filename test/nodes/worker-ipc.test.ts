@@ -101,7 +101,9 @@ test('a request gets its response, a thrown error arrives as its message, and a 
 
 test('a lease over IPC is a lane of the engine until it is released, once', async (t) => {
   const { slots, lanes } = await lent(t);
+  const news = new Promise((resolve) => lanes.watch(resolve));
   const lease = leased(await lanes.acquire('local-a', me()));
+  assert.deepEqual(await news, { slot: 'local-a', isReady: true });
   const { requests } = (await (await fetch(`${lease.baseUrl}/x`)).json()) as { requests: number };
   assert.equal(requests, 1);
   assert.equal(slots.status('local-a').inFlight, 1);
