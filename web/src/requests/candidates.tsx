@@ -75,7 +75,12 @@ export function Candidates({ detail }: { detail: Detail }) {
   return (
     <>
       <p className="text-base">
-        {tried.length === 0 ? whyFailed(listing.error_type ?? '', '') : summaryOf(detail, t)}
+        {tried.length === 0
+          ? t('lacked', {
+              why: whyFailed(listing.error_type ?? '', ''),
+              reasons: [...new Set(skipped?.dropped.map(({ reason }) => wordsOf(reason)))].join(', '),
+            })
+          : summaryOf(detail, t)}
       </p>
       <Waterfall label={t('candidates')} candidates={candidates} />
       {detail.admission_wait_ms === null || detail.admission_wait_ms === 0 ? null : (

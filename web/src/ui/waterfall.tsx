@@ -58,7 +58,8 @@ function Lines({ candidates, label }: WaterfallProps) {
   const { t } = useTranslation();
   const format = useFormat();
   const endMs = Math.max(1, ...candidates.map(endOf));
-  const ticks = ticksUpTo(endMs, true);
+  const isTimed = candidates.some(({ startMs }) => startMs !== null);
+  const ticks = isTimed ? ticksUpTo(endMs, true) : [];
   const spanMs = ticks.at(-1) ?? endMs;
   return (
     <div>
