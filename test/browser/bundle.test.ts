@@ -21,6 +21,21 @@ function initialScripts(entry: string): readonly string[] {
   return [...named, ...texts];
 }
 
+// Its weight is of one page.
+test('the Markdown library is in one file, which only the playground loads', (t) => {
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.js'),
+  );
+  const found = files.filter((file) =>
+    readFileSync(join(dist, file), 'utf8').includes('Infinite loop on byte'),
+  );
+  assert.equal(found.length, 1);
+  assert.ok(initialScripts('dashboard').every((file) => join('dashboard', file) !== found[0]));
+  const bytes = gzipSync(readFileSync(join(dist, found[0] ?? '')), { level: 9 }).length;
+  t.diagnostic(`the playground with it: ${bytes} bytes`);
+  assert.ok(bytes <= 40_000, `${bytes} bytes`);
+});
+
 for (const entry of entries) {
   test(`${entry}: the initial JavaScript is at most 200 kB compressed`, () => {
     const scripts = initialScripts(entry);

@@ -313,7 +313,7 @@ test('a conversation is kept over a reload, also in the middle of an answer, and
 // pages:U11,U3d
 test('a failed answer says why in the language of the page, quotes the upstream, and leads to its request', async () => {
   for (const language of ['ko', 'en'] as const) {
-    const { page, send, close } = await open({ language });
+    const { page, account, send, close } = await open({ language });
     const said = 'The model is overloaded at http://10.1.2.3:8000, key sk-abcdefghijklmnop';
     upstream.next(reply.status(503, { error: { message: said, type: 'x', code: '503' } }));
     await send('fail');
@@ -327,6 +327,20 @@ test('a failed answer says why in the language of the page, quotes the upstream,
     assert.match(words, language === 'ko' ? /503 · 오류로 응답했습니다/ : /503 · responded with an error/);
     await page.getByRole('link', { name: language === 'ko' ? '요청 기록 보기' : 'View request' }).click();
     await page.getByText('The model is overloaded at [url], key [redacted]').first().waitFor();
+    // A request that no candidate could take says what it lacked.
+    const { headers } = await gateway.send('POST', '/chat/completions', {
+      key: account.key,
+      body: { model: 'test/model', messages: [{ role: 'user', content: 'x' }], provider: { only: ['no'] } },
+    });
+    await page.goto(`/dashboard/requests/${headers.get('x-service-request-id')}`);
+    await page
+      .getByText(
+        language === 'ko'
+          ? '제외 사유: provider.only에 없습니다.'
+          : 'Excluded: provider.only does not name it.',
+      )
+      .waitFor();
+    assert.equal(await page.getByText(/설정 파일의 순서|order of the configuration/).count(), 0);
     await close();
   }
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { formatDurationAxis } from '../../web/src/format/time.ts';
 import { totalAt, totalOf } from '../../web/src/ui/chart/chart-data.ts';
 import { ColourBook } from '../../web/src/ui/chart/colour.ts';
 import { placeLabels } from '../../web/src/ui/chart/place-labels.ts';
@@ -23,6 +24,14 @@ test('an axis begins at zero, covers its values and has few round labels', () =>
   assert.deepEqual(ticksUpTo(1, true), [0, 1]);
   assert.deepEqual(ticksUpTo(9, true), [0, 5, 10]);
   assert.deepEqual(ticksUpTo(90, true), [0, 25, 50, 75, 100]);
+});
+
+test('the marks of a time axis differ from each other, whatever its end', () => {
+  for (let endMs = 1; endMs < 20_000; endMs += 1) {
+    const ticks = ticksUpTo(endMs, true);
+    const marks = ticks.map((ms) => formatDurationAxis(ms, ticks.at(-1) ?? 0, 'ko'));
+    assert.equal(new Set(marks).size, marks.length, `${endMs} ms: ${marks.join()}`);
+  }
 });
 
 test('labels of an axis fit beside each other', () => {

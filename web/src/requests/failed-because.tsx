@@ -1,4 +1,6 @@
 import { useTranslation } from 'react-i18next';
+import type { Language } from '../format/money.ts';
+import { useLanguage } from '../i18n/use-format.ts';
 
 export interface FailedBecauseProps {
   readonly attempt: {
@@ -8,17 +10,25 @@ export interface FailedBecauseProps {
   };
 }
 
-/** Types whose reason is only in the API's own message, which is in both languages. */
+/** Types whose reason is only in the API's own message. */
 const explained: ReadonlySet<string> = new Set(['invalid_request', 'model_not_found']);
 
 /** Says why a request failed in the language of the page; empty when nothing is known. */
 export function useWhyFailed(): (type: string, message: string) => string {
   const { t } = useTranslation('request');
+  const language = useLanguage();
   return (type, message) => {
     const own = t(`error.${type}`, { defaultValue: '' });
-    if (own === '') return message;
-    return explained.has(type) && message !== '' ? `${own} “${message}”` : own;
+    const said = partIn(language, message);
+    if (own === '') return said;
+    return explained.has(type) && said !== '' ? `${own} “${said}”` : own;
   };
+}
+
+/** A message of the API is Korean, then English; the whole where the English part has Hangul too. */
+function partIn(language: Language, message: string): string {
+  const [, ko = message, en = message] = /^(.*[가-힣][^가-힣]*?[.)]) ([^가-힣]+)$/s.exec(message) ?? [];
+  return language === 'ko' ? ko : en;
 }
 
 /** Why an attempt failed, in the language of the page, and what the upstream said, in its own. */

@@ -125,7 +125,7 @@ export function Properties({
   rows: readonly { readonly name: string; readonly value: ReactNode }[];
 }) {
   return (
-    <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-1.5 text-sm">
+    <dl className="grid gap-x-6 gap-y-1.5 text-sm md:grid-cols-[max-content_minmax(0,1fr)]">
       {rows.map(({ name, value }) => (
         <div key={name} className="contents">
           <dt className="text-muted">{name}</dt>

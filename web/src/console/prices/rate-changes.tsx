@@ -20,7 +20,8 @@ interface RateChange {
 /** Every rate that a publication changes, class by class, with its old and its new price. */
 export function RateChanges({ changes }: { changes: readonly Change[] }) {
   const { t } = useTranslation('prices');
-  const cell = 'border-b px-2 py-1 text-right whitespace-nowrap first:pl-0 last:pr-0';
+  const cell = 'border-b px-2 py-1 text-right whitespace-nowrap last:pr-0';
+  const first = 'border-b py-1 pr-2 text-left';
   return (
     <section
       aria-label={t('rateChanges')}
@@ -31,7 +32,7 @@ export function RateChanges({ changes }: { changes: readonly Change[] }) {
       <table className="w-full text-sm">
         <thead className="sticky top-0 bg-raised text-xs text-muted">
           <tr>
-            <th scope="col" className={`${cell} text-left`}>
+            <th scope="col" className={first}>
               {t('column.class')}
             </th>
             {(['before', 'after', 'column.difference'] as const).map((name) => (
@@ -51,7 +52,7 @@ export function RateChanges({ changes }: { changes: readonly Change[] }) {
               </th>
             </tr>
             {rateChanges(change).map((rate) => (
-              <Row key={rate.id} rate={rate} cell={cell} />
+              <Row key={rate.id} rate={rate} cell={cell} first={first} />
             ))}
           </tbody>
         ))}
@@ -60,22 +61,23 @@ export function RateChanges({ changes }: { changes: readonly Change[] }) {
   );
 }
 
-function Row({ rate: { tier, name, before, after }, cell }: { rate: RateChange; cell: string }) {
+function Row({ rate, cell, first }: { rate: RateChange; cell: string; first: string }) {
+  const { tier, name, before, after } = rate;
   const { t } = useTranslation('prices');
   const format = useFormat();
-  const price = (rate: string | null) =>
-    rate === null ? (
+  const price = (stated: string | null) =>
+    stated === null ? (
       <None />
     ) : name === 'request' ? (
-      format.money(parseMicro(rate) / 1_000_000n)
+      format.money(parseMicro(stated) / 1_000_000n)
     ) : (
-      format.pricePerMillion(rate)
+      format.pricePerMillion(stated)
     );
   const from = Number(before ?? 0);
   const change = from === 0 || after === null ? null : Number(after) / from - 1;
   return (
     <tr>
-      <td className={`${cell} text-left whitespace-normal`}>
+      <td className={first}>
         {t(name === 'request' ? 'perRequest' : `column.${name}`)}
         {tier === null ? null : <span className="text-muted"> · {tier}</span>}
       </td>
