@@ -56,9 +56,7 @@ ${body}
   direct as it is, the others minus direct; at half of the target's own peak as it is.
 - \`floor\` is a bare \`node:http\` server with \`undici\` behind it. Naru bills every request: journal before the last byte,
   settlement in its embedded PostgreSQL. Of the others, none stores anything.
-- The last table is of Naru alone. Memory is proportional shares, but that of streams resident; the start is that of a clone, with
-  its launcher (\`npm run bench:start\`). Ten million records have a bench of
-  their own (\`npm run bench:data\`).
+- The last table is of Naru alone. Memory is proportional shares, but that of streams resident.
 
 ${checks.map((line) => `- ${line}`).join('\n')}
 `;

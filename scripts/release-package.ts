@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { dirname, join, resolve } from 'node:path';
 import { generatedFiles } from './docs-site/generated.ts';
 import { withoutDeadLinks } from './docs-site/markdown.ts';
+import { pageFiles } from './docs-site/pages.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -23,12 +24,12 @@ export const packagedFiles: readonly string[] = [
   'demo-engine/model',
   'web/dist',
   'deploy',
-  'docs',
+  'docs/images',
   'naru.example.yaml',
-  'README.md',
-  'CHANGELOG.md',
-  'SECURITY.md',
+  ...pageFiles.filter((file) => file !== 'docs/works-with.md' && !file.startsWith('deploy/')),
 ];
+/** Named by the configuration page, for editors. */
+const schemaFile = 'docs/naru.schema.json';
 /** Served as it is. Its own dependency, which has an install script, is left out. */
 const bundledPackage = 'swagger-ui-dist';
 const bundledFiles = ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'];
@@ -52,7 +53,8 @@ export function platformPackages(): readonly string[] {
 export function stagePackage(to: string): void {
   mkdirSync(to, { recursive: true });
   for (const file of packagedFiles) cpSync(join(root, file), join(to, file), { recursive: true });
-  for (const [file, text] of generatedFiles()) writeFileSync(join(to, file), text);
+  for (const [file, text] of generatedFiles())
+    if (pageFiles.includes(file) || file === schemaFile) writeFileSync(join(to, file), text);
   dropDeadLinks(to);
   const bundler = join(root, 'scripts/bundle.ts');
   execFileSync(process.execPath, [bundler, join(to, 'program'), join(root, 'program')]);

@@ -1,5 +1,4 @@
 import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
-import { limitsOf } from './schema-fields.ts';
 import { withTables } from './tables.ts';
 
 /** The JSON Schema of naru.yaml for editors, as a text. */
@@ -64,4 +63,25 @@ function defaultOf(schema: JsonSchema): string {
 function descriptionOf(schema: JsonSchema): string {
   const name = schema.$ref?.replace('#/$defs/', '');
   return name === undefined ? '' : (jsonSchema().$defs?.[name]?.description ?? '');
+}
+
+/** A limit as a reader needs it; null for none, and for numbers beyond which no integer is exact. */
+function statedLimit(limit: number | undefined): string | null {
+  return limit === undefined || Math.abs(limit) >= Number.MAX_SAFE_INTEGER
+    ? null
+    : limit.toLocaleString('en');
+}
+
+/** The limits in words, as `1 to 128` or `at least 1 item`; empty without any. */
+function limitsOf({ minimum, maximum, exclusiveMinimum, minItems }: JsonSchema): string {
+  const [min, max, above] = [minimum, maximum, exclusiveMinimum].map(statedLimit);
+  return [
+    ...(max == null
+      ? min == null
+        ? []
+        : [`at least ${min}`]
+      : [min == null ? `at most ${max}` : `${min} to ${max}`]),
+    ...(above == null ? [] : [`above ${above}`]),
+    ...(minItems === undefined ? [] : [`at least ${minItems} item${minItems === 1 ? '' : 's'}`]),
+  ].join(', ');
 }

@@ -1,7 +1,12 @@
-import { globSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { headingsOf } from './markdown.ts';
 
-/** The pages of the site: each is a Markdown file of the repository, or a section of one. */
+/**
+ * The pages of the site, which are those that a release has: for operators, developers and account
+ * owners. What contributors read stays in the repository. Each page is a Markdown file, or a section
+ * of one.
+ */
 
 const root = join(import.meta.dirname, '../..');
 
@@ -17,117 +22,85 @@ export interface PageEntry {
 /** A group of the navigation. */
 export interface PageGroup {
   readonly title: string;
-  /** Whether the group is closed until a reader opens it. */
-  readonly closed?: true;
   readonly pages: readonly PageEntry[];
 }
 
 const page = (title: string, source: string, address?: string): PageEntry =>
   address === undefined ? { title, source } : { title, source, address };
 
-const internals = [
-  ...globSync('src/*/README.md', { cwd: root }).sort(),
-  'test/sim/README.md',
-  'web/README.md',
-];
+/** Each task is a page; a Korean one has the address of the English one, below `ko/`. */
+function taskPages(source: string, below: string): readonly PageEntry[] {
+  const english = sectionsIn('docs/tasks.md');
+  return sectionsIn(source).map(({ text, anchor }, index) =>
+    page(text, `${source}#${anchor}`, `${below}tasks/${english[index]?.anchor}`),
+  );
+}
+
+function sectionsIn(file: string): readonly { readonly text: string; readonly anchor: string }[] {
+  return headingsOf(readFileSync(join(root, file), 'utf8')).filter(({ level }) => level === 2);
+}
 
 /** The navigation in order, by what a reader is there for. */
 export const pageGroups: readonly PageGroup[] = [
   {
     title: 'Start',
     pages: [
-      page('Quick start', 'README.md#quick-start', 'quick-start'),
-      page('Overview', 'README.md', 'overview'),
-      page('Compared with others', 'docs/comparison.md'),
+      page('Quick start of a service', 'docs/quick-start.md'),
+      page('Production checklist', 'docs/checklist.md'),
+      page('Sizing', 'docs/scale.md'),
       page('Installing a release', 'docs/installing.md'),
+      page('Overview', 'README.md', 'overview'),
       page('Changelog', 'CHANGELOG.md'),
     ],
   },
+  { title: 'Tasks', pages: [page('All tasks', 'docs/tasks.md'), ...taskPages('docs/tasks.md', '')] },
   {
-    title: 'Concepts',
+    title: 'In operation',
     pages: [
-      page('Glossary', 'docs/glossary.md'),
-      page('What Naru promises', 'docs/spec/README.md'),
-      page('Money', 'docs/spec/money.md'),
-      page('Limits and errors', 'docs/spec/limits-and-errors.md'),
-    ],
-  },
-  {
-    title: 'For operators',
-    pages: [
-      page('Operating', 'docs/operating.md'),
-      page('Providers', 'docs/providers.md'),
-      page('nginx, systemd, containers', 'deploy/README.md', 'deploy'),
-      page('Kubernetes', 'deploy/k8s/README.md', 'kubernetes'),
       page('Runbook', 'docs/runbook.md'),
       page('Lost nodes', 'docs/lost-nodes.md'),
+      page('How Naru runs', 'docs/operating.md'),
+      page('nginx, containers, watching', 'deploy/README.md', 'deploy'),
+      page('Kubernetes', 'deploy/k8s/README.md', 'kubernetes'),
       page('Traces', 'docs/tracing.md'),
       page('Datasets', 'docs/datasets.md'),
-      page('Scale', 'docs/scale.md'),
       page('Security', 'SECURITY.md'),
-      page('What the console promises', 'docs/spec/operator.md'),
-    ],
-  },
-  {
-    title: 'For developers',
-    pages: [
-      page('Calling models', 'docs/guides/developer.md', 'developer'),
-      page('Works with', 'docs/works-with.md'),
-      page('What the API promises', 'docs/spec/api.md'),
-      page('Compatibility', 'docs/spec/api-compat.md'),
-      page('The demo engine', 'docs/demo-engine.md'),
-    ],
-  },
-  {
-    title: 'For account owners',
-    pages: [
-      page('The dashboard', 'docs/guides/account-owner.md', 'account-owner'),
-      page('계정 소유자 안내', 'docs/guides/account-owner.ko.md', 'ko/account-owner'),
     ],
   },
   {
     title: 'Reference',
     pages: [
       page('Configuration', 'docs/configuration.md'),
-      page('Example configuration', 'naru.example.yaml', 'example-configuration'),
-      page('Metrics', 'docs/operating.md#metrics', 'metrics'),
       page('Commands', 'docs/operating.md#commands', 'commands'),
+      page('Metrics', 'docs/operating.md#metrics', 'metrics'),
+      page('Providers', 'docs/providers.md'),
+      page('Glossary', 'docs/glossary.md'),
     ],
   },
   {
-    title: 'Evidence',
-    closed: true,
+    title: 'For users',
     pages: [
-      page('Reliability', 'docs/reliability.md'),
-      page('Performance', 'docs/performance.md'),
-      page('Measurements', 'bench/RESULTS.md', 'measurements'),
-      page('Which tests show what', 'docs/evidence.md'),
-      page('Statements of conformance', 'docs/spec/conformance.md'),
+      page('Calling models', 'docs/guides/developer.md', 'developer'),
+      page('Works with', 'docs/works-with.md'),
+      page('The dashboard', 'docs/guides/account-owner.md', 'account-owner'),
     ],
   },
   {
-    title: 'For contributors',
-    closed: true,
+    title: '한국어',
     pages: [
-      page('Contributing', 'CONTRIBUTING.md'),
-      page('Architecture', 'ARCHITECTURE.md'),
-      page('What all pages share', 'docs/pages-conventions.md'),
-      page('Slots', 'src/slots/design.md'),
-      page('Kubernetes schemas', 'test/docs/kubernetes-schemas/README.md'),
-      ...internals.map((file) => page(file.slice(0, -'/README.md'.length), file)),
+      page('서비스 빠른 시작', 'docs/quick-start.ko.md', 'ko/quick-start'),
+      page('운영 작업', 'docs/tasks.ko.md', 'ko/tasks'),
+      ...taskPages('docs/tasks.ko.md', 'ko/'),
+      page('장애 대응서', 'docs/runbook.ko.md', 'ko/runbook'),
+      page('개발자 안내', 'docs/guides/developer.ko.md', 'ko/developer'),
+      page('계정 소유자 안내', 'docs/guides/account-owner.ko.md', 'ko/account-owner'),
     ],
   },
-  {
-    title: 'Decisions',
-    closed: true,
-    pages: [
-      page('All decisions', 'docs/decisions/README.md'),
-      ...globSync('docs/decisions/*.md', { cwd: root })
-        .filter((file) => !file.endsWith('README.md'))
-        .sort()
-        .map((file) => page(file.slice('docs/decisions/'.length, -'.md'.length), file)),
-    ],
-  },
+];
+
+/** The files of the pages, each once. */
+export const pageFiles: readonly string[] = [
+  ...new Set(pageGroups.flatMap(({ pages }) => pages).map(({ source }) => source.replace(/#.*/, ''))),
 ];
 
 /** The address of a page below the base of the site, without an extension. */
@@ -137,7 +110,6 @@ export function addressOf({ source, address }: PageEntry): string {
     source
       .toLowerCase()
       .replace(/^docs\//, '')
-      .replace(/readme\.md$/, 'index')
       .replace(/\.md$/, '')
   );
 }

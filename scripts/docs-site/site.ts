@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, posix, relative } from 'node:path';
 import { parse } from 'yaml';
-import { apiPages, type GeneratedPage } from './api-reference.ts';
 import { generatedFiles } from './generated.ts';
 import { cutSection, headingsOf, replaceLinks } from './markdown.ts';
-import { addressOf, type PageEntry, type PageGroup, pageGroups } from './pages.ts';
+import { addressOf, type PageEntry, pageGroups } from './pages.ts';
 
 /** The whole site as texts: what `npm run docs` writes and VitePress builds. */
 
@@ -39,16 +38,14 @@ interface Piece {
   readonly anchors: ReadonlySet<string>;
 }
 
-/** Reads the pages and generates the references. */
+/** Reads the pages. */
 export function readSite(): Site {
   const pieces = pageGroups.flatMap(({ pages }) => pages).map(pieceOf);
-  const references = [...apiPages('en'), ...apiPages('ko')];
   const links = new Links(pieces);
   const pages = new Map(pieces.map((piece) => [piece.address, links.replacedIn(piece)]));
-  for (const { address, text } of references) pages.set(address, text);
   for (const [address, text] of pages) if (address.startsWith('ko/')) pages.set(address, inKorean(text));
   pages.set('index', homeText());
-  return { pages, files: links.files, sidebar: sidebarOf(references), deadLinks: links.dead };
+  return { pages, files: links.files, sidebar: sidebarOf(), deadLinks: links.dead };
 }
 
 /** A page with its language: browsers break lines and read aloud by it. */
@@ -66,18 +63,13 @@ function sectionsOf(file: string): readonly string[] {
 
 function pieceOf(entry: PageEntry): Piece {
   const [source = '', anchor] = entry.source.split('#');
-  const whole = source === 'docs/runbook.md' ? withRules(read(source)) : read(source);
-  const file = extname(source) === '.md' ? whole : fenced(entry.title, source, whole);
+  const file = source.startsWith('docs/runbook.') ? withRules(source, read(source)) : read(source);
   const text =
     anchor === undefined
       ? sectionsOf(source).reduce((rest, section) => cutSection(rest, section).rest, file)
       : cutSection(file, anchor).section;
   const anchors = new Set(headingsOf(text).map((heading) => heading.anchor));
   return { address: addressOf(entry), source, text, anchors };
-}
-
-function fenced(title: string, source: string, text: string): string {
-  return `# ${title}\n\n\`${source}\`:\n\n\`\`\`yaml\n${text}\`\`\`\n`;
 }
 
 interface Rule {
@@ -87,8 +79,11 @@ interface Rule {
   readonly labels: { readonly severity: string };
 }
 
-/** The runbook with the rule of each alert below its heading. Throws for a rule without an entry. */
-function withRules(runbook: string): string {
+/**
+ * A runbook with the severity of each alert below its heading; the English one also has its
+ * expression. Throws for a rule without an entry.
+ */
+function withRules(source: string, runbook: string): string {
   const { groups }: { readonly groups: readonly { readonly rules: readonly Rule[] }[] } = parse(
     read('deploy/prometheus/naru.rules.yml'),
   );
@@ -96,9 +91,10 @@ function withRules(runbook: string): string {
     .flatMap(({ rules }) => rules)
     .reduce((text, rule) => {
       const heading = `## ${rule.alert}\n`;
-      if (!text.includes(heading)) throw new Error(`docs/runbook.md has no entry ${rule.alert}`);
-      const lasting = rule.for === undefined ? '' : `, when it lasts for ${rule.for}`;
-      const shown = `\`${rule.labels.severity}\`${lasting}:\n\n\`\`\`\n${rule.expr.trim()}\n\`\`\`\n`;
+      if (!text.includes(heading)) throw new Error(`${source} has no entry ${rule.alert}`);
+      const lasting = rule.for === undefined ? '' : `, for ${rule.for}`;
+      const expression = source.endsWith('.ko.md') ? '' : `:\n\n\`\`\`\n${rule.expr.trim()}\n\`\`\``;
+      const shown = `\`${rule.labels.severity}\`${lasting}${expression}\n`;
       return text.replace(heading, () => `${heading}\n${shown}`);
     }, runbook);
 }
@@ -169,40 +165,23 @@ function linkedCode(text: string, linkOf: (file: string) => string | null): stri
     .join('\n');
 }
 
-function sidebarOf(references: readonly GeneratedPage[]): readonly SidebarEntry[] {
-  const group = ({ title, closed, pages }: PageGroup): SidebarEntry => ({
+/** The groups of tasks are closed until a reader opens them. */
+function sidebarOf(): readonly SidebarEntry[] {
+  return pageGroups.map(({ title, pages }) => ({
     text: title,
-    collapsed: closed === true,
-    items: [
-      ...pages.map((entry) => ({ text: entry.title, link: `/${addressOf(entry)}` })),
-      ...(title === 'Reference' ? referenceEntries(references) : []),
-    ],
-  });
-  return pageGroups.map(group);
-}
-
-/** The references, each with its pages below it. */
-function referenceEntries(references: readonly GeneratedPage[]): readonly SidebarEntry[] {
-  const entries: { text: string; link: string; collapsed: true; items: SidebarEntry[] }[] = [];
-  for (const { address, title } of references) {
-    const isIndex = /(?:^|\/)index$/.test(address);
-    const link = `/${address.replace(/index$/, '')}`;
-    if (isIndex) entries.push({ text: title, link, collapsed: true, items: [] });
-    else entries.at(-1)?.items.push({ text: title, link });
-  }
-  return entries;
+    collapsed: pages.length > 12,
+    items: pages.map((entry) => ({ text: entry.title, link: `/${addressOf(entry)}` })),
+  }));
 }
 
 /** The first page: where each reader begins. */
 function homeText(): string {
   const [, title = '', tagline = ''] = /^# (.+)\n\n(.+)\n/.exec(read('README.md')) ?? [];
-  const cards = pageGroups
-    .filter(({ closed }) => closed !== true)
-    .map(({ title: name, pages }) => ({
-      title: name,
-      details: pages.map((entry) => entry.title).join(', '),
-      link: `/${pages[0] === undefined ? '' : addressOf(pages[0])}`,
-    }));
+  const cards = pageGroups.map(({ title: name, pages }) => ({
+    title: name,
+    details: pages.map((entry) => entry.title).join(', '),
+    link: `/${pages[0] === undefined ? '' : addressOf(pages[0])}`,
+  }));
   const front = {
     layout: 'home',
     hero: {
@@ -211,7 +190,7 @@ function homeText(): string {
       actions: [
         { theme: 'brand', text: 'Quick start', link: '/quick-start' },
         { theme: 'alt', text: 'Overview', link: '/overview' },
-        { theme: 'alt', text: 'API 참조', link: '/ko/api/' },
+        { theme: 'alt', text: '빠른 시작', link: '/ko/quick-start' },
       ],
     },
     features: cards,

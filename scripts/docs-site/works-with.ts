@@ -8,23 +8,16 @@ const root = join(import.meta.dirname, '../..');
 
 const introduction = `# Works with
 
-Every client here is set up exactly as shown, runs against a whole gateway with a scripted model
-behind it, and its bill is checked to the micro-won. What runs them:
-
-- A JavaScript library runs as the program below in \`npm test\`, which also tests tools, thinking on
-  every family of models, streams, errors and disconnects (\`test/clients/\`).
-- A Python library runs as the program below in \`npm run test:python-clients\`, then uses a tool with
-  thinking, reads a stream on every family of models, and receives an error
-  (\`test/python-clients/\`); aider edits a file.
-- An agent gets a task in \`npm run test:agents\`: it reads one file and writes another with the
-  tools that it offers to the model. Where noted below, it repeats the task with a thinking model
-  that rejects (400) any conversation in which \`reasoning_content\` does not come back to the byte.
+Every client here was run exactly as shown against a whole gateway, its bill checked to the micro-won,
+with tools, thinking on every family of models, streams and errors. An agent did a task on files with its
+tools; where noted, also with a model that rejects a conversation in which \`reasoning_content\` does not
+come back to the byte.
 
 \`http://127.0.0.1:8787/api/v1\` is the address of a first start, \`sk-naru-v1-…\` the key that it
 prints, and \`naru/demo\` the demo model. The demo model responds to an agent's questions about Naru but
 does no work: give an agent a model of your own.
 
-Naru recognises from the headers of a request which app sent it (\`docs/decisions/apps.md\`) and
+Naru recognises from the headers of a request which app sent it and
 records the app with each generation. Your own program gets a name with the headers \`HTTP-Referer\`
 (its address) and \`X-Title\`.
 

@@ -116,7 +116,7 @@ function missingOf(
       .some((line) => line.startsWith(`${user}:`))
   )
     missing.push(`the user ${user}; run: useradd --system ${user}`);
-  if (!existsSync(config)) missing.push(`${config}; docs/operating.md states how to create it`);
+  if (!existsSync(config)) missing.push(`${config}; docs/quick-start.md states how to create it`);
   if (isFaulty)
     missing.push(
       `a configuration without faults; run: ${join(root, 'bin/naru')} config check --config ${config}`,

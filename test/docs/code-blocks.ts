@@ -18,7 +18,11 @@ const fence = /^( *)```(\w*)\n([\s\S]*?)^ *```$/gm;
 
 /** The blocks of a Markdown file of the repository, in order, without their indentation. */
 export function codeBlocksOf(file: string): readonly CodeBlock[] {
-  const page = readFileSync(join(root, file), 'utf8');
+  return codeBlocksIn(readFileSync(join(root, file), 'utf8'), file);
+}
+
+/** The blocks of a text of a file. */
+export function codeBlocksIn(page: string, file: string): readonly CodeBlock[] {
   return [...page.matchAll(fence)].map(({ index, 1: indent = '', 2: language = '', 3: inside = '' }) => {
     const text = inside.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
     const line = page.slice(0, index).split('\n').length;
@@ -30,4 +34,12 @@ export function codeBlocksOf(file: string): readonly CodeBlock[] {
 export function wordsOf(command: string): readonly string[] {
   const words = command.replace(/ #.*$/, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
   return words.map((word) => word.replaceAll(/^['"]|['"]$/g, ''));
+}
+
+/** A command with ids in place of the words in capitals for which a reader puts its own. */
+export function withIds(command: string): string {
+  return command
+    .replaceAll(/\bGENERATION\b/g, 'gen-1795256637-6lyTdB8kBGAxXmx')
+    .replaceAll(/\bKEY\b/g, '3f9a12c4')
+    .replaceAll(/\bID\b/g, '1');
 }

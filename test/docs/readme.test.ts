@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generatedFiles } from '../../scripts/docs-site/generated.ts';
-import { pageGroups } from '../../scripts/docs-site/pages.ts';
+import { pageFiles } from '../../scripts/docs-site/pages.ts';
+import { withIds, wordsOf } from './code-blocks.ts';
+import { markdownFiles } from './markdown-files.ts';
 import { parseCommand as parse } from './parse-command.ts';
 
 /* The pages that a newcomer reads are true: commands parse, files and scripts exist. Links: site.test.ts. */
@@ -11,7 +13,12 @@ import { parseCommand as parse } from './parse-command.ts';
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const operating = read('docs/operating.md');
-const pages = ['README.md', 'docs/operating.md', 'docs/runbook.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const pages = [
+  ...pageFiles.filter((file) =>
+    /^README|quick-start|checklist|tasks|operating|runbook|lost-nodes|CHANGELOG/.test(file),
+  ),
+  'CONTRIBUTING.md',
+];
 const text = pages.map(read).join('\n');
 const scripts: Readonly<Record<string, string>> = JSON.parse(read('package.json')).scripts;
 
@@ -27,11 +34,9 @@ function codeOf(page: string): readonly string[] {
 const code = codeOf(text);
 
 test('the npm scripts that documents name exist', () => {
-  const sources = pageGroups.flatMap(({ pages: each }) =>
-    each.map(({ source }) => source.replace(/#.*/, '')),
-  );
-  const written = [...new Set(sources)].filter((file) => existsSync(join(root, file)));
-  const named = written.flatMap((file) =>
+  // The trainer is a package of its own.
+  const files = markdownFiles().filter((file) => !file.startsWith('tools/'));
+  const named = files.flatMap((file) =>
     [...read(file).matchAll(/\bnpm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => ({ file, name })),
   );
   assert.ok(named.length >= 20);
@@ -42,12 +47,12 @@ test('the npm scripts that documents name exist', () => {
 });
 
 test('the commands of the pages parse', async () => {
-  const commands = code.filter((piece) => /^(bin\/naru|npm run naru --) [a-z]/.test(piece));
+  const commands = code.filter((piece) => /^(bin\/naru|naru|npm run naru --) [a-z][^…]*$/.test(piece));
   assert.ok(commands.length > 20, commands.join('\n'));
   for (const wrong of [['no-such-command'], ['up', '--no-such-option']])
     assert.equal((await parse(wrong)).code, 2, wrong.join(' '));
   for (const command of commands) {
-    const words = command.replace(/^(bin\/naru|npm run naru --) /, '').split(/[ |\\]/);
+    const words = wordsOf(withIds(command).replace(/^(bin\/naru|naru|npm run naru --) /, '').replace(/ [>|\\].*/, ''));
     // A command of the table has no arguments.
     const isWhole = command.includes('--');
     const { code: exitCode, output } = await parse(isWhole ? words : [...words, '--help']);

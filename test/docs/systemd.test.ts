@@ -119,7 +119,7 @@ test('install-service names what the unit needs and this machine lacks', async (
   assert.ok(
     shown.out.endsWith(`
 # missing: the user naru-absent; run: useradd --system naru-absent
-# missing: ${config}; docs/operating.md states how to create it
+# missing: ${config}; docs/quick-start.md states how to create it
 # missing: ${folder}/data; run: install -d -o naru-absent -m 0700 ${folder}/data
 `),
     shown.out,

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bundledIn } from '../../scripts/components.ts';
 import { replaceLinks } from '../../scripts/docs-site/markdown.ts';
+import { pageFiles } from '../../scripts/docs-site/pages.ts';
 import { npmCommand } from '../../scripts/npm.mjs';
 import { packagedFiles } from '../../scripts/release-package.ts';
 import { collectOutput, endOf } from '../cli/naru.ts';
@@ -168,8 +169,12 @@ test('a release has checksums of all files, its components and its changes', ful
   for (const { name, licenses } of components) assert.ok(Array.isArray(licenses), name);
   assert.match(readFileSync(join(made, `CHANGELOG-${version}.md`), 'utf8'), /^## [\s\S]+### Added/);
   const listed = run('tar', ['-tzf', `naru-${version}.tgz`], made).split('\n');
-  for (const name of ['naru.schema.json', 'evidence.md', 'works-with.md'])
-    assert.ok(listed.includes(`package/docs/${name}`), name);
+  // The pages of the site, and nothing that contributors read.
+  assert.ok(listed.includes('package/docs/naru.schema.json'));
+  assert.deepEqual(
+    listed.filter((name) => name.endsWith('.md')).sort(),
+    pageFiles.map((file) => `package/${file}`).sort(),
+  );
   assert.deepEqual(
     listed.filter((name) => /\.ts$/.test(name)),
     [],

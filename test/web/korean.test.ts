@@ -27,6 +27,7 @@ const files = [
   ...globSync('web/src/i18n/ko/*.json', { cwd: root }),
   ...globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.startsWith('src/datasets/')),
   'deploy/nginx.conf',
+  ...globSync('docs/**/*.ko.md', { cwd: root }),
 ];
 
 /** The lines with a Korean word that begins with a rejected one, or with an awkward ending. */

@@ -27,10 +27,10 @@ export default {
     sidebar,
     nav: [
       { text: 'Quick start', link: '/quick-start' },
-      { text: 'Operating', link: '/operating' },
-      { text: 'API', link: '/api/' },
-      { text: 'Configuration', link: '/configuration' },
+      { text: 'Tasks', link: '/tasks' },
       { text: 'Runbook', link: '/runbook' },
+      { text: 'Configuration', link: '/configuration' },
+      { text: '한국어', link: '/ko/quick-start' },
     ],
     outline: [2, 3],
     externalLinkIcon: true,
