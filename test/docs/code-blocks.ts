@@ -41,5 +41,6 @@ export function withIds(command: string): string {
   return command
     .replaceAll(/\bGENERATION\b/g, 'gen-1795256637-6lyTdB8kBGAxXmx')
     .replaceAll(/\bKEY\b/g, '3f9a12c4')
+    .replaceAll(/\bUUID\b/g, '00000000-0000-4000-8000-000000000000')
     .replaceAll(/\bID\b/g, '1');
 }
