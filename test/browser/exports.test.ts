@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Area } from '../../src/pages/page-session.ts';
@@ -15,6 +14,7 @@ import { TestSessions } from '../harness/pages.ts';
 import { byTier } from '../harness/tier.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { startBrowser, type TestBrowser } from './browser.ts';
+import { viewsOf } from './views.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -39,33 +39,6 @@ after(async () => {
   await gateway?.close();
   await upstream?.close();
 });
-
-/** The views of a page whose address has a parameter, or which has several; null: it has no table. */
-const views: Readonly<Record<Area, Readonly<Record<string, readonly string[] | null>>>> = {
-  dashboard: {
-    '/requests/$id': null,
-    '/apps/$id': null,
-    '/models/$author/$slug': ['/models/test/model'],
-    '/rankings': ['/rankings', '/rankings?view=models'],
-    '/sign-in': null,
-    '/link': null,
-    '/components': null,
-  },
-  console: {
-    '/requests/$id': null,
-    '/accounts/$id': ['usage', 'requests', 'apps', 'keys', 'credit', 'ledger', 'owners'].map(
-      (tab) => `/accounts/1?tab=${tab}`,
-    ),
-    '/accounts/$id/requests/$request': null,
-    '/keys/$hash': null,
-    '/top-ups': ['/top-ups?state=all'],
-    '/quarantine': ['/quarantine?view=all'],
-    // The table of the dashboard's settings.
-    '/settings': null,
-    '/sign-in': null,
-    '/link': null,
-  },
-};
 
 interface Expected {
   /** How many rows there are beside those of `makeManyRows`. */
@@ -130,18 +103,6 @@ const expected: Readonly<Record<string, Expected | null>> = {
   slots: null,
 };
 
-/** The addresses of every page in the table of pages, with their views. */
-function viewsOf(area: Area): readonly string[] {
-  const table = readFileSync(join(import.meta.dirname, `../../web/src/${area}/pages.ts`), 'utf8');
-  const paths = [...table.matchAll(/^ {2}'([^']+)': \{/gm)].map(([, path = '']) => path);
-  assert.ok(paths.length > 15);
-  return paths.flatMap((path) => {
-    const stated = views[area][path];
-    assert.ok(stated !== undefined || !path.includes('$'), `${area} ${path}: state its views`);
-    return stated === undefined ? [path] : (stated ?? []);
-  });
-}
-
 async function saved(page: Page, at: number, format: 'CSV' | 'JSON'): Promise<{ id: string; text: string }> {
   await page.getByRole('button', { name: '내보내기', exact: true }).nth(at).click();
   const [download] = await Promise.all([
@@ -167,9 +128,9 @@ function parseCsv(text: string): readonly (readonly string[])[] {
 /** Micro-won of a decimal amount of won; zero where there is none. */
 function microOf(won: unknown): bigint {
   if (won === null || won === '') return 0n;
-  const [, sign, whole = '0', fraction = ''] =
-    /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(won as string) ?? assert.fail(`${won} is no amount of won`);
-  const micro = BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'));
+  const [, sign, whole = '', fraction = ''] =
+    /^(-?)(\d+)\.(\d{6})$/.exec(won as string) ?? assert.fail(`${won} has no six decimals`);
+  const micro = BigInt(whole + fraction);
   return sign === '-' ? -micro : micro;
 }
 
@@ -200,6 +161,9 @@ function assertFile(csv: { id: string; text: string }, json: { id: string; text:
   if (id === 'usage') assert.equal(totals.get('cost_krw'), usage());
   if (id === 'audit') assert.equal(rows.length, 2 * many.count + 3);
   if (known === null) return;
+  if (known === requests)
+    for (const member of ['generation_id', 'request_id', 'error_type'])
+      assert.ok(members.includes(member), id);
   const refused = known === requests ? many.refused : 0;
   assert.equal(rows.length, many.count + refused + (known.more ?? 0), id);
   for (const [member, sum] of Object.entries(known.sums ?? {}))

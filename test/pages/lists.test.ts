@@ -182,9 +182,6 @@ const files: Readonly<
     { readonly isOfDays?: true; readonly count?: number; readonly more: number; readonly sum: boolean }
   >
 > = {
-  '/dashboard/api/ledger/csv': { more: 2, sum: true },
-  '/console/api/accounts/{account}/ledger/csv': { more: 2, sum: true },
-  '/console/api/audit/csv': { more: 1_003, sum: false },
   '/console/api/books/csv': { isOfDays: true, more: 2, sum: true },
   '/console/api/books/statements/csv': { isOfDays: true, count: 1, more: 0, sum: true },
   '/console/api/books/margin/csv': { isOfDays: true, count: 1, more: 0, sum: false },

@@ -239,27 +239,6 @@ test('transactions sum usage by day, and their last balance is that of the accou
   assert.equal((await mine.get(`/ledger?month=${month}`)).items.length, 3);
   assert.equal((await mine.get('/ledger?month=2001-01')).items.length, 0);
   assert.equal((await mine.send('GET', '/ledger?month=2001-13')).status, 400);
-
-  const csv = await mine.send('GET', '/ledger/csv');
-  assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8');
-  assert.match(
-    csv.headers.get('content-disposition') ?? '',
-    /^attachment; filename="transactions-all\.csv"$/,
-  );
-  const bytes = await fetch(`${gateway.origin}/dashboard/api/ledger/csv`, {
-    headers: { cookie: `naru_session=${sessions.owner(own.accountId)}` },
-  }).then((response) => response.bytes());
-  assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
-  const rows = csv.text
-    .trim()
-    .split('\r\n')
-    .slice(1)
-    .map((line) => line.split(','));
-  const micro = (won: string): bigint => BigInt(won.replace('.', ''));
-  assert.equal(
-    rows.reduce((sum, row) => sum + micro(row[3] ?? ''), 0n),
-    BigInt(balance_micro),
-  );
 });
 
 // pages:U8

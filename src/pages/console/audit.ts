@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { type AuditQuery, type AuditRow, readActNames, readActs } from '../../identity/audit-sql.ts';
-import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import { type AuditQuery, readActNames, readActs } from '../../identity/audit-sql.ts';
 import { auditEntry } from '../../operations/audit-entry.ts';
-import { seoulIsoOf } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
-import { csvStream, rowsInReads } from '../csv.ts';
 import { pageOfRows } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
@@ -58,59 +55,10 @@ export function auditPages({ reads }: ConsoleContext) {
       response: z.strictObject({ items: z.array(z.string()) }),
       handle: async () => ({ items: [...(await readActNames(reads))] }),
     }),
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/audit/csv',
-      summary: 'The same actions as a CSV file',
-      query: filterQuery,
-      response: z.string(),
-      format: 'csv',
-      handle: ({ query, signal }) => {
-        const filter = filterOf(query);
-        const read = (after: AuditRow | null, limit: number) =>
-          readActs(reads, { ...filter, beforeId: after?.id, limit });
-        return csvStream('audit.csv', header, rowsInReads(read, cellsOf, signal));
-      },
-    }),
   ];
 }
 
 function filterOf(query: z.output<typeof filterQuery>): Omit<AuditQuery, 'limit'> {
   const { act, role, operator_id: operatorId, account_id: accountId, from: fromMs, to: toMs } = query;
   return { act, role, operatorId, accountId, fromMs, toMs };
-}
-
-const header = ['Id', 'Time (KST)', 'Who', 'Role', 'Act', 'Account', 'Subject', 'Reason', 'Before', 'After'];
-
-function cellsOf(row: AuditRow): readonly (string | number | null)[] {
-  const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(inWon(value)));
-  return [
-    row.id,
-    seoulIsoOf(row.atMs).slice(0, 19).replace('T', ' '),
-    row.who,
-    row.role,
-    row.act,
-    row.accountId,
-    row.subject,
-    row.reason,
-    json(row.before),
-    json(row.after),
-  ];
-}
-
-/** For files: amounts in won with the unit in the name, never micro-won. */
-function inWon(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inWon);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) =>
-      name.endsWith('_micro')
-        ? [name.replace(/_micro$/, '_krw'), member === null ? null : wonOf(String(member))]
-        : [name, inWon(member)],
-    ),
-  );
-}
-
-function wonOf(micro: string): string {
-  return krwToDecimal(krwOfMicro(BigInt(micro)));
 }

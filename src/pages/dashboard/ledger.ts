@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { type LedgerLine, type LineFilter, type LinePlace, listLines } from '../../ledger/lines-sql.ts';
-import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOrNull, parseInstant } from '../../time/clock.ts';
-import { monthOf, seoulIsoOf } from '../../time/period.ts';
+import { monthOf } from '../../time/period.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
 import type { PageContext } from '../context.ts';
-import { csvStream, rowsInReads } from '../csv.ts';
 import { cursorOf, pageOfRows, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant, micro, month, pageOf } from '../shapes.ts';
@@ -42,23 +40,6 @@ export function ledgerPages({ reads }: PageContext) {
         return { items: rows.map(bodyOf), next };
       },
     }),
-    pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/ledger/csv',
-      summary: 'The same as a CSV file',
-      query: z.object(filters),
-      response: z.string(),
-      format: 'csv',
-      handle: ({ session: { accountId }, query, signal }) => {
-        const filter = filterOf(accountId, query);
-        const read = (after: LinePlace | null, limit: number) => listLines(reads, filter, after, limit);
-        return csvStream(
-          `transactions-${query.month ?? 'all'}.csv`,
-          header,
-          rowsInReads<LedgerLine>(read, cellsOf, signal),
-        );
-      },
-    }),
   ];
 }
 
@@ -92,20 +73,6 @@ function bodyOf(line: LedgerLine): z.input<typeof lineShape> {
     generation_id: generationOf(line),
     created_at: isoOrNull(line.createdAtMs),
   };
-}
-
-const header = ['Day (KST)', 'Time (KST)', 'Kind', 'Amount (KRW)', 'Balance (KRW)', 'Requests', 'Generation'];
-
-function cellsOf(line: LedgerLine): readonly (string | number | null)[] {
-  return [
-    line.day,
-    line.createdAtMs === null ? null : seoulIsoOf(line.createdAtMs).slice(11, 19),
-    line.kind,
-    krwToDecimal(krwOfMicro(line.amountMicro)),
-    krwToDecimal(krwOfMicro(line.balanceMicro)),
-    line.requests,
-    generationOf(line),
-  ];
 }
 
 function generationOf({ refundOf }: LedgerLine): string | null {

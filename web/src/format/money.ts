@@ -36,7 +36,13 @@ export function formatMoney(micro: Micro, language: Language, style: MoneyStyle 
   return language === 'ko' ? `${sign}${number}원` : `${sign}₩${number}`;
 }
 
-/** The amount as a plain decimal of won, `-1234.5`: for CSV files and inputs. */
+/** The amount in won with all six decimals, `-1234.500000`: for files. */
+export function exactWon(micro: Micro): string {
+  const [whole = '', fraction = ''] = decimalWon(micro).split('.');
+  return `${whole}.${fraction.padEnd(6, '0')}`;
+}
+
+/** The amount as a plain decimal of won, `-1234.5`: for inputs. */
 export function decimalWon(micro: Micro): string {
   const value = parseMicro(micro);
   const magnitude = value < 0n ? -value : value;

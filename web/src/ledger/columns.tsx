@@ -54,8 +54,16 @@ export function useLedgerColumns(links: LedgerLinks): readonly Column<LedgerLine
         id: 'about',
         header: t('column.about'),
         cell: (line) => <Requests line={line} links={links} />,
-        value: (line) => line.generation_id ?? line.requests,
+        value: (line) => line.requests,
         isSortable: false,
+      },
+      {
+        id: 'generationId',
+        header: t('column.generationId'),
+        cell: (line) => line.generation_id ?? <None />,
+        value: (line) => line.generation_id,
+        isSortable: false,
+        isHiddenByDefault: true,
       },
       {
         id: 'amount',

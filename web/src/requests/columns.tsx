@@ -41,6 +41,7 @@ export function useRequestColumns(): readonly Column<RequestRow>[] {
       {
         id: 'outcome',
         header: t('column.outcome'),
+        kind: 'state',
         cell: (row) => <Outcome row={row} />,
         value: (row) => row.status,
       },
@@ -97,6 +98,7 @@ export function useRequestColumns(): readonly Column<RequestRow>[] {
         id: 'ttft',
         header: t('column.ttft'),
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={row.latency_ms} />,
         value: (row) => row.latency_ms,
       },
@@ -104,6 +106,7 @@ export function useRequestColumns(): readonly Column<RequestRow>[] {
         id: 'duration',
         header: t('column.duration'),
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={row.generation_ms} />,
         value: (row) => row.generation_ms,
         isHiddenByDefault: true,
@@ -123,9 +126,21 @@ export function useRequestColumns(): readonly Column<RequestRow>[] {
         value: (row) => parseMicro(row.cost_micro),
         isMainFigure: true,
       },
+      hiddenText('generationId', t('column.generationId'), ({ id }) => id),
+      hiddenText('requestId', t('column.requestId'), (row) => row.request_id),
+      hiddenText('errorType', t('column.errorType'), (row) => row.error_type),
     ],
     [format, t],
   );
+}
+
+/** What a file has of each request, and the table only where it is chosen. */
+function hiddenText(
+  id: string,
+  header: string,
+  value: (row: RequestRow) => string | null,
+): Column<RequestRow> {
+  return { id, header, cell: (row) => value(row) ?? <None />, value, isHiddenByDefault: true };
 }
 
 /** The model that answered, and the model that was asked for when it is another one. */

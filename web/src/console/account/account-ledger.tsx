@@ -1,9 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
-import { DownloadButton } from '../../app/download-button.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { type LedgerLinks, useLedgerColumns } from '../../ledger/columns.tsx';
@@ -34,14 +32,7 @@ export function AccountLedger({ id }: { id: string }) {
       columns={columns}
       pages={pages}
       rowId={(line) => line.id}
-      tools={
-        <>
-          <LedgerFilters search={search} change={change} since={account.data?.created_at} />
-          <DownloadButton url={urlOf('GET /console/api/accounts/{account}/ledger/csv', { params, query })}>
-            {t('csv')}
-          </DownloadButton>
-        </>
-      }
+      tools={<LedgerFilters search={search} change={change} since={account.data?.created_at} />}
       empty={<EmptyState title={t('empty.title')}>{t('empty.text')}</EmptyState>}
     />
   );

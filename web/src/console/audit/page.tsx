@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
-import { DownloadButton } from '../../app/download-button.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { instantsOf } from '../../app/range-instants.ts';
@@ -38,13 +36,7 @@ export function Page() {
   const columns = useAuditColumns();
   const words = useActWords();
   return (
-    <Frame
-      title={t('title')}
-      aside={<PagesAge pages={pages} />}
-      actions={
-        <DownloadButton url={urlOf('GET /console/api/audit/csv', { query })}>{t('csv')}</DownloadButton>
-      }
-    >
+    <Frame title={t('title')} aside={<PagesAge pages={pages} />}>
       <PagedTable
         id="audit"
         label={t('title')}

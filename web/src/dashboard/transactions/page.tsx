@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
-import { DownloadButton } from '../../app/download-button.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
@@ -21,13 +19,7 @@ export function Page() {
   const account = useQuery(readQuery('GET /dashboard/api/account', {}));
   const pages = usePages('GET /dashboard/api/ledger', { query });
   return (
-    <Frame
-      title={t('title')}
-      aside={<PagesAge pages={pages} />}
-      actions={
-        <DownloadButton url={urlOf('GET /dashboard/api/ledger/csv', { query })}>{t('csv')}</DownloadButton>
-      }
-    >
+    <Frame title={t('title')} aside={<PagesAge pages={pages} />}>
       <PagedTable
         id="transactions"
         label={t('title')}

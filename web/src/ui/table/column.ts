@@ -30,9 +30,15 @@ export type Column<Row> = ColumnBase<Row> &
     | { readonly kind: 'money'; readonly value?: (row: Row) => bigint | null }
     /** Epoch milliseconds. */
     | { readonly kind: 'time'; readonly value?: (row: Row) => number | null }
-    | { readonly kind: 'number'; readonly value?: (row: Row) => number | bigint | null }
     | {
-        readonly kind?: 'text' | 'actions';
+        readonly kind: 'number';
+        readonly value?: (row: Row) => number | bigint | null;
+        /** What a file states beside the heading and in the name of the member. */
+        readonly unit?: 'ms' | 'mb' | 'percent';
+      }
+    | {
+        /** Words, in one line that ends in an ellipsis; a `state` and `actions` are always whole. */
+        readonly kind?: 'text' | 'state' | 'actions';
         readonly value?: (row: Row) => string | number | boolean | null;
       }
   );
@@ -55,4 +61,9 @@ export function compareValues(a: CellValue, b: CellValue): number {
 /** Figures are right-aligned, so that their digits stand below each other. */
 export function isFigure({ kind, isMeter }: Pick<Column<never>, 'kind' | 'isMeter'>): boolean {
   return (kind === 'number' || kind === 'money') && isMeter !== true;
+}
+
+/** Money, states and actions stay in sight where the table is wider than the window. */
+export function isPinned({ kind, isMeter }: Pick<Column<never>, 'kind' | 'isMeter'>): boolean {
+  return kind === 'state' || kind === 'actions' || (kind === 'money' && isMeter !== true);
 }

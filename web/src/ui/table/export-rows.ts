@@ -1,4 +1,4 @@
-import { decimalWon } from '../../format/money.ts';
+import { exactWon } from '../../format/money.ts';
 import { formatTime } from '../../format/time.ts';
 import type { Column } from './column.ts';
 
@@ -16,9 +16,9 @@ export interface ExportedFile {
 
 /**
  * All rows as a file, every column with a value, shown or not. CSV: UTF-8 with a byte order mark, so that a
- * spreadsheet reads Korean; times in Seoul with `(KST)` in the heading, amounts in won with `(KRW)`.
- * JSON: ids of columns as names, ISO times in UTC, amounts in won as decimal strings with `_krw` in the
- * name (spec:pages, Conventions).
+ * spreadsheet reads Korean; times in Seoul with `(KST)` in the heading, other units likewise. JSON: ids of
+ * columns as names with the unit, ISO times in UTC. Amounts are won with six decimals, texts in JSON
+ * (spec:pages, Conventions).
  */
 export async function exportRows<Row>(
   columns: readonly Column<Row>[],
@@ -40,8 +40,23 @@ export async function exportRows<Row>(
   return { parts: format === 'csv' ? parts : ['[', ...parts, ']\n'], count };
 }
 
-function csvHeading<Row>({ header, kind }: Column<Row>): string {
-  return quote(kind === 'time' ? `${header} (KST)` : kind === 'money' ? `${header} (KRW)` : header);
+const csvUnits = { ms: 'ms', mb: 'MB', percent: '%', krw: 'KRW', kst: 'KST' } as const;
+
+function unitOf<Row>(column: Column<Row>): keyof typeof csvUnits | undefined {
+  if (column.kind === 'number') return column.unit;
+  return column.kind === 'money' ? 'krw' : column.kind === 'time' ? 'kst' : undefined;
+}
+
+function csvHeading<Row>(column: Column<Row>): string {
+  const unit = unitOf(column);
+  return quote(unit === undefined ? column.header : `${column.header} (${csvUnits[unit]})`);
+}
+
+/** `lastUsed` is `last_used`, an amount `used_krw`; an instant is in UTC and has no unit. */
+function memberOf<Row>(column: Column<Row>): string {
+  const unit = unitOf(column);
+  const name = column.id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return unit === undefined || unit === 'kst' || name.endsWith(`_${unit}`) ? name : `${name}_${unit}`;
 }
 
 function csvCell<Row>(column: Column<Row>, row: Row): string {
@@ -55,12 +70,7 @@ function csvCell<Row>(column: Column<Row>, row: Row): string {
 
 function jsonRow<Row>(columns: readonly Column<Row>[], row: Row): string {
   return JSON.stringify(
-    Object.fromEntries(
-      columns.map((column) => [
-        column.kind === 'money' ? `${column.id}_krw` : column.id,
-        fileValue(column, row),
-      ]),
-    ),
+    Object.fromEntries(columns.map((column) => [memberOf(column), fileValue(column, row)])),
   );
 }
 
@@ -68,7 +78,7 @@ function jsonRow<Row>(columns: readonly Column<Row>[], row: Row): string {
 function fileValue<Row>(column: Column<Row>, row: Row): string | number | boolean | null {
   if (column.kind === 'money') {
     const micro = column.value?.(row) ?? null;
-    return micro === null ? null : decimalWon(micro);
+    return micro === null ? null : exactWon(micro);
   }
   if (column.kind === 'time') {
     const at = column.value?.(row) ?? null;
