@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatDurationAxis } from '../../web/src/format/time.ts';
 import { totalAt, totalOf } from '../../web/src/ui/chart/chart-data.ts';
-import { ColourBook } from '../../web/src/ui/chart/colour.ts';
-import { placeLabels } from '../../web/src/ui/chart/place-labels.ts';
+import { coloursOf, otherKey } from '../../web/src/ui/chart/colour.ts';
 import { labelIndexes, linePath, spreadLabels, ticksUpTo } from '../../web/src/ui/chart/scale.ts';
+import { statusClassOf } from '../../web/src/usage/series.ts';
 import { check } from '../harness/property.ts';
 
 test('an axis begins at zero, covers its values and has few round labels', () => {
@@ -70,21 +70,21 @@ test('labels at the ends of lines do not overlap', () => {
   );
 });
 
-test('a name keeps its colour, and the first nine names have nine colours', () => {
-  check(
-    fc.property(fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 9, maxLength: 40 }), (names) => {
-      const book = new ColourBook();
-      const slots = names.map((name) => book.slotOf(name));
-      assert.equal(new Set(slots.slice(0, 9)).size, 9);
-      const later = new ColourBook(book.entries());
-      assert.deepEqual(
-        names
-          .toReversed()
-          .map((name) => later.slotOf(name))
-          .toReversed(),
-        slots,
-      );
-    }),
+test('a colour belongs to a rank, no two series share one, and a class of status keeps its own', () => {
+  const keys = Array.from({ length: 9 }, (_, index) => ({ key: `model ${index}` }));
+  const colours = coloursOf([...keys, { key: otherKey }]);
+  assert.equal(new Set(colours).size, 10);
+  assert.deepEqual(coloursOf(keys.toReversed()), colours.slice(0, 9));
+  const statuses = ['200', '404', '429', '502', '499', '400'].map((key) => ({
+    key,
+    statusClass: statusClassOf(key),
+  }));
+  const all = coloursOf(statuses);
+  assert.equal(new Set(all).size, statuses.length);
+  assert.deepEqual(coloursOf(statuses.slice(3, 5)), all.slice(3, 5));
+  assert.deepEqual(
+    coloursOf([{ key: '503', statusClass: statusClassOf('503') }]),
+    coloursOf([{ key: '500', statusClass: statusClassOf('500') }]),
   );
 });
 
@@ -133,9 +133,17 @@ function seenAs(hex: string, vision: keyof typeof visions): readonly number[] {
 
 test('the colours of a chart differ for readers who cannot see red or green', () => {
   const css = readFileSync(join(import.meta.dirname, '../../web/src/ui/tokens.css'), 'utf8');
-  const pairs = [...css.matchAll(/--chart-(\d): light-dark\((#\w{6}), (#\w{6})\)/g)];
-  assert.equal(pairs.length, 9);
-  for (const theme of [2, 3])
+  const coloursBy = (name: RegExp) => [
+    ...css.matchAll(new RegExp(`--(${name.source}): light-dark\\((#\\w{6}), (#\\w{6})\\)`, 'g')),
+  ];
+  const [ranks, statuses] = [coloursBy(/chart-\d/), coloursBy(/status-\w+/)];
+  assert.deepEqual([ranks.length, statuses.length], [9, 4]);
+  for (const [theme, pairs] of [
+    [2, ranks],
+    [3, ranks],
+    [2, statuses],
+    [3, statuses],
+  ] as const)
     for (const vision of Object.keys(visions) as (keyof typeof visions)[])
       for (const [index, one] of pairs.entries())
         for (const other of pairs.slice(index + 1)) {
@@ -153,21 +161,4 @@ test('sums are exact, and missing values add nothing', () => {
   assert.equal(totalAt(series, 0), 10n ** 20n + 1n);
   assert.equal(totalAt(series, 1), null);
   assert.equal(totalOf({ key: 'a', label: 'a', values: [10n ** 20n, null, 1n] }), 10n ** 20n + 1n);
-});
-
-test('a name beside a mark stays in the plot, and covers no other mark and no other name', () => {
-  const plot = { left: 40, right: 300 };
-  assert.deepEqual(placeLabels([{ x: 60, y: 20, widthPx: 100 }], plot), ['right']);
-  assert.deepEqual(placeLabels([{ x: 280, y: 20, widthPx: 100 }], plot), ['left']);
-  assert.deepEqual(
-    placeLabels(
-      [
-        { x: 60, y: 20, widthPx: 100 },
-        { x: 100, y: 22, widthPx: 100 },
-        { x: 60, y: 80, widthPx: 400 },
-      ],
-      plot,
-    ),
-    [null, 'right', null],
-  );
 });

@@ -16,6 +16,13 @@ export interface SeriesPoint {
   readonly label: string | null;
 }
 
+/** What a status means in the colours of a chart. */
+export function statusClassOf(status: string): ChartSeries['statusClass'] {
+  if (status === '499') return 'cancelled';
+  if (/^[23]/.test(status)) return '2xx';
+  return /^[45]\d\d$/.test(status) ? (status.startsWith('4') ? '4xx' : '5xx') : undefined;
+}
+
 /** The steps of a span up to now, with or without data: a gap in the data is a gap in the chart. */
 export function stepsOf(fromMs: number, toMs: number, step: Step, nowMs: number): readonly number[] {
   const starts: number[] = [];
@@ -46,6 +53,8 @@ export function seriesOf<Point extends SeriesPoint>(
     readonly nameOf: (value: string | null, label: string | null) => string;
     /** What stands at a step without data: 0 for sums, null for percentiles and rates. */
     readonly missing: bigint | number | null;
+    /** The values are statuses. */
+    readonly isByStatus?: boolean;
   },
 ): readonly ChartSeries[] {
   const groups = Map.groupBy(points, ({ value }) => value);
@@ -60,6 +69,7 @@ export function seriesOf<Point extends SeriesPoint>(
       key: value ?? otherKey,
       label: options.nameOf(value, group[0]?.label ?? null),
       values,
+      statusClass: options.isByStatus === true ? statusClassOf(value ?? '') : undefined,
       total: values.reduce<number>((sum, one) => sum + Number(one ?? 0), 0),
     };
   });

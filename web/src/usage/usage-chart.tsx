@@ -80,6 +80,7 @@ function SumChart(props: UsageChartProps) {
       sumValue: ({ sums }) => sumValue(sumMetric, sums),
       nameOf: (value, label) => (by === null ? t(`metric.${sumMetric}`) : nameOf(by, value, label)),
       missing: isRate ? null : sumMetric === 'cost' ? 0n : 0,
+      isByStatus: by === 'status',
     });
     if (!isCumulative || isRate) return found;
     return found.map((one) => ({ ...one, values: cumulated(one.values) }));
@@ -137,6 +138,7 @@ function PercentileChart(props: UsageChartProps) {
           sumValue: (point) => point[percentile],
           nameOf: (value, label) => nameOf(by, value, label),
           missing: null,
+          isByStatus: by === 'status',
         });
   return (
     <ChartFrame

@@ -1,7 +1,7 @@
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from '../../app/link.tsx';
-import { Page as Frame, Section } from '../../app/page.tsx';
+import { Page as Frame } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
@@ -10,7 +10,7 @@ import { CopyableId } from '../../ui/copy.tsx';
 import { Input, Select } from '../../ui/field.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
-import { EmptyState, Skeleton } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { contextSizes, foundModels, type ModelSearch, useModelFilters, useModelSearch } from './filters.ts';
@@ -18,10 +18,6 @@ import { bestUptime, fastest, fastestSpeed, type Model, useModels } from './mode
 import { Where } from './where.tsx';
 
 const noModels: readonly Model[] = [];
-
-const LazyPriceSpeed = lazy(() =>
-  import('./price-speed.tsx').then(({ PriceSpeed }) => ({ default: PriceSpeed })),
-);
 
 /** U9: what can be called, what it costs, and how it does at the moment; open to anybody. */
 export function Page() {
@@ -47,13 +43,6 @@ export function Page() {
         }
         error={models.isError && models.data === undefined ? <ReadError of={models} /> : null}
       />
-      {rows === undefined || rows.length === 0 ? null : (
-        <Section title={t('priceSpeed')} note={t('priceSpeedNote')}>
-          <Suspense fallback={<Skeleton className="h-70" />}>
-            <LazyPriceSpeed models={rows} />
-          </Suspense>
-        </Section>
-      )}
     </Frame>
   );
 }
@@ -123,6 +112,7 @@ function useColumns(): readonly Column<Model>[] {
       {
         id: 'state',
         header: t('column.state'),
+        kind: 'state',
         cell: (row) => <Where model={row} />,
         value: (row) => row.candidates.some(({ is_local }) => is_local),
       },
@@ -161,6 +151,7 @@ function useColumns(): readonly Column<Model>[] {
         id: 'ttft',
         header: t('column.ttft'),
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={fastest(row)} />,
         value: fastest,
       },

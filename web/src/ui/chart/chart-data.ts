@@ -14,8 +14,10 @@ export interface ChartPoint {
 
 /** One series: a value for each point, null where there is no data. */
 export interface ChartSeries {
-  /** What the colour belongs to: the id of a model; `otherKey` for the rest. */
+  /** Unique in the chart; `otherKey` for the rest. */
   readonly key: string;
+  /** The series is of requests with one status: its colour has a fixed meaning. */
+  readonly statusClass?: '2xx' | '4xx' | '5xx' | 'cancelled' | undefined;
   readonly label: string;
   readonly values: readonly PlotValue[];
 }

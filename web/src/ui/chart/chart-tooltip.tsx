@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
-import { type ChartProps, type ChartSeries, totalAt } from './chart-data.ts';
-import { colourOf } from './colour.ts';
+import { type ChartProps, totalAt } from './chart-data.ts';
+import { coloursOf } from './colour.ts';
 
 interface ChartTooltipProps extends ChartProps {
   readonly index: number;
@@ -17,7 +17,10 @@ const gapPx = 12;
 export function ChartTooltip(props: ChartTooltipProps) {
   const { series, points, index, xPx, widthPx, values: format, onSelect } = props;
   const { t } = useTranslation();
-  const present = series.filter(({ values }) => (values[index] ?? null) !== null);
+  const colours = coloursOf(series);
+  const present = series
+    .map((one, rank) => ({ ...one, colour: colours[rank] ?? '' }))
+    .filter(({ values }) => (values[index] ?? null) !== null);
   const total = totalAt(series, index);
   return (
     <div
@@ -30,7 +33,7 @@ export function ChartTooltip(props: ChartTooltipProps) {
       <ul>
         {present.slice(0, maxRows).map((one) => (
           <li key={one.key} className="flex items-center gap-1.5">
-            {series.length > 1 ? <Swatch series={one} /> : null}
+            {series.length > 1 ? <Swatch colour={one.colour} /> : null}
             <span className="min-w-0 flex-1 truncate text-muted">{one.label}</span>
             <span className="pl-3 whitespace-nowrap">{format.exact(one.values[index] ?? 0)}</span>
           </li>
@@ -56,6 +59,6 @@ function placeOf(xPx: number, widthPx: number): { left: number } | { right: numb
 }
 
 /** A square in the colour of a series. */
-export function Swatch({ series }: { series: ChartSeries }) {
-  return <span className="size-2 shrink-0 rounded-[2px]" style={{ background: colourOf(series.key) }} />;
+export function Swatch({ colour }: { colour: string }) {
+  return <span className="size-2 shrink-0 rounded-[2px]" style={{ background: colour }} />;
 }

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { type ChartProps, type ChartSeries, totalOf, type ValueFormat } from './chart-data.ts';
 import { ChartTable } from './chart-table.tsx';
 import { ChartTooltip, Swatch } from './chart-tooltip.tsx';
+import { coloursOf } from './colour.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { Plot } from './plot.tsx';
 import { TableToggle } from './table-toggle.tsx';
@@ -90,12 +91,15 @@ function ChartArea(props: ChartProps & { readonly heightPx: number; readonly lay
 /** Names and sums of the series. A single series needs none: its heading says what it is. */
 function Legend({ series, values }: ChartProps) {
   if (series.length < 2) return null;
+  const colours = coloursOf(series);
   return (
     <ul className="flex flex-wrap gap-x-4 gap-y-0.5 text-xs">
-      {series.map((one) => (
-        <li key={one.key} className="flex items-center gap-1.5">
-          <Swatch series={one} />
-          {one.label}
+      {series.map((one, rank) => (
+        <li key={one.key} className="flex min-w-0 items-center gap-1.5">
+          <Swatch colour={colours[rank] ?? ''} />
+          <span className="max-w-72 truncate" title={one.label}>
+            {one.label}
+          </span>
           <span className="text-muted">{sumText(one, values)}</span>
         </li>
       ))}

@@ -3,7 +3,7 @@ import { Skeleton } from '../states.tsx';
 import type { ChartProps } from './chart-data.ts';
 
 export type { ChartKind, ChartPoint, ChartProps, ChartSeries, ValueFormat } from './chart-data.ts';
-export { colourOf, otherKey } from './colour.ts';
+export { otherKey } from './colour.ts';
 export { countValues, durationValues, moneyValues, percentValues } from './values.ts';
 
 /** The height of the plot unless stated. */

@@ -1,6 +1,6 @@
 import { classNames } from '../class-names.ts';
 import type { ChartProps, ChartSeries } from './chart-data.ts';
-import { colourOf } from './colour.ts';
+import { coloursOf } from './colour.ts';
 import type { Layout } from './layout.ts';
 import { linePath, plotNumber, spreadLabels } from './scale.ts';
 import { YAxis } from './y-axis.tsx';
@@ -76,9 +76,10 @@ function anchorOf(layout: Layout, index: number): 'start' | 'middle' | 'end' {
 }
 
 function Bars({ layout, series, points, active }: PlotProps) {
+  const colours = coloursOf(series);
   return points.flatMap(({ key: pointKey }, index) => {
     let from = 0;
-    return series.map(({ key, values }) => {
+    return series.map(({ key, values }, rank) => {
       const number = plotNumber(values[index] ?? null);
       if (number === null || number === 0) return null;
       const bottom = from;
@@ -91,7 +92,7 @@ function Bars({ layout, series, points, active }: PlotProps) {
           widthPx={layout.barPx}
           from={bottom}
           to={from}
-          colour={colourOf(key)}
+          colour={colours[rank] ?? ''}
           isDim={active !== null && active !== index}
         />
       );
@@ -124,9 +125,10 @@ function Part(props: {
 }
 
 function Lines({ layout, series, active }: PlotProps) {
+  const colours = coloursOf(series);
   return (
     <>
-      {series.map(({ key, values }) => (
+      {series.map(({ key, values }, rank) => (
         <path
           key={key}
           d={linePath(values.map((value, index) => pointAt(layout, value, index)))}
@@ -134,12 +136,12 @@ function Lines({ layout, series, active }: PlotProps) {
           strokeWidth={2}
           strokeLinejoin="round"
           strokeLinecap="round"
-          style={{ stroke: colourOf(key) }}
+          style={{ stroke: colours[rank] }}
         />
       ))}
       {active === null
         ? null
-        : series.map(({ key, values }) => {
+        : series.map(({ key, values }, rank) => {
             const point = pointAt(layout, values[active] ?? null, active);
             return point === null ? null : (
               <circle
@@ -147,7 +149,7 @@ function Lines({ layout, series, active }: PlotProps) {
                 cx={point[0]}
                 cy={point[1]}
                 r={3.5}
-                style={{ fill: colourOf(key), stroke: 'var(--bg)', strokeWidth: 1.5 }}
+                style={{ fill: colours[rank], stroke: 'var(--bg)', strokeWidth: 1.5 }}
               />
             );
           })}
@@ -163,6 +165,7 @@ function EndLabels({ layout, series }: { layout: Layout; series: readonly ChartS
     const last = values.findLast((value) => value !== null) ?? null;
     return layout.yOf(plotNumber(last) ?? 0);
   });
+  const colours = coloursOf(series);
   const placed = spreadLabels(wanted, 14, layout.top + 4, layout.bottom);
   return series.map(({ key, label }, index) => (
     <g key={key}>
@@ -171,7 +174,7 @@ function EndLabels({ layout, series }: { layout: Layout; series: readonly ChartS
         y={(placed[index] ?? 0) - 1}
         width={6}
         height={2}
-        style={{ fill: colourOf(key) }}
+        style={{ fill: colours[index] }}
       />
       <text x={layout.right + 18} y={placed[index]} dy="0.32em">
         {label.length > maxChars ? `${label.slice(0, maxChars - 1)}…` : label}
