@@ -37,6 +37,7 @@ export const usageQueryShape = {
   status: listText().optional(),
   error: listText().optional(),
   finish: listText().optional(),
+  outcome: listText().optional().describe('`ok`, `failed` or `cancelled`, as in the list of requests'),
 };
 const usageQuery = z.object(usageQueryShape);
 

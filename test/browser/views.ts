@@ -23,6 +23,8 @@ const views: Readonly<Record<Area, Readonly<Record<string, readonly string[] | n
     '/keys/$hash': null,
     '/top-ups': ['/top-ups?state=all'],
     '/quarantine': ['/quarantine?view=all'],
+    // The table of the dashboard's settings.
+    '/settings': null,
     '/sign-in': null,
     '/link': null,
   },

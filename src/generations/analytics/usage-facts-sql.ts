@@ -21,6 +21,8 @@ export const dimensions = {
   status: 'status::text',
   error: 'error_type',
   finish: 'finish_reason',
+  outcome:
+    "CASE WHEN status = 499 THEN 'cancelled' WHEN status >= 400 OR error_type <> '' THEN 'failed' ELSE 'ok' END",
 } as const;
 export type Dimension = keyof typeof dimensions;
 

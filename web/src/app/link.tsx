@@ -23,6 +23,8 @@ export interface Move extends Target {
 }
 
 export interface LinkProps extends Target, Omit<ComponentProps<'a'>, 'href'> {
+  /** False: the window keeps its place. */
+  readonly resetScroll?: boolean;
   readonly activeOptions?: { readonly exact?: boolean; readonly includeSearch?: boolean };
   readonly activeProps?: ComponentProps<'a'>;
   readonly inactiveProps?: ComponentProps<'a'>;

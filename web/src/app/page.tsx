@@ -20,7 +20,7 @@ export function Page({ title, back, aside, actions, children }: PageProps) {
     document.title = `${title} · ${appName}`;
   }, [title, appName]);
   return (
-    <div className="mx-auto flex w-full max-w-290 flex-col gap-6 px-4 py-6 lg:px-8">
+    <div className="page mx-auto flex w-full max-w-290 flex-col gap-6 px-4 py-6 lg:px-8">
       <header className="flex flex-col gap-1">
         {back === undefined ? null : (
           <div className="text-sm text-muted">
@@ -28,8 +28,8 @@ export function Page({ title, back, aside, actions, children }: PageProps) {
             {back}
           </div>
         )}
-        <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-          <h1 tabIndex={-1} data-focus-target="" className="text-xl font-semibold">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-2 *:max-w-full">
+          <h1 tabIndex={-1} data-focus-target="" className="min-w-0 text-xl font-semibold">
             {title}
           </h1>
           {aside}
@@ -52,7 +52,7 @@ export interface SectionProps {
 /** A part of a page with its heading. White space separates parts; there are no boxes. */
 export function Section({ title, note, actions, children }: SectionProps) {
   return (
-    <section className="flex flex-col gap-3">
+    <section className="flex min-w-0 flex-col gap-3">
       <div className="flex min-h-8 flex-wrap items-center gap-x-3 gap-y-1">
         <h2 className="text-lg font-semibold">{title}</h2>
         {note === undefined ? null : <p className="text-sm text-muted">{note}</p>}

@@ -4,6 +4,7 @@ import { PagedTable } from '../app/paged-table.tsx';
 import type { Pages } from '../app/use-pages.ts';
 import { EmptyState } from '../ui/states.tsx';
 import type { Column } from '../ui/table/column.ts';
+import type { RowLink } from '../ui/table/table-grid.tsx';
 import type { RequestRow } from './columns.tsx';
 
 export interface RequestTableProps<Row extends RequestRow> {
@@ -13,7 +14,7 @@ export interface RequestTableProps<Row extends RequestRow> {
   readonly pages: Pages<Row>;
   /** An id was searched for. */
   readonly isSearch: boolean;
-  readonly onOpen: (row: Row) => void;
+  readonly link: RowLink<Row>;
   readonly tools?: ReactNode;
 }
 

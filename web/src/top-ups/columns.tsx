@@ -43,6 +43,7 @@ export function useTopUpColumns<Row extends Shared>(): Readonly<Record<Name, Col
       state: {
         id: 'state',
         header: t('column.state'),
+        kind: 'state',
         cell: (row) => <Status tone={tones[row.state]}>{t(`state.${row.state}`)}</Status>,
         value: (row) => row.state,
       },

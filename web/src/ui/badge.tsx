@@ -57,7 +57,7 @@ export function Status({ tone, icon, isLong = false, children }: StatusProps) {
   return (
     <span
       className={classNames(
-        'inline-flex items-center gap-1',
+        'inline-flex items-center gap-1 align-middle',
         !isLong && 'whitespace-nowrap',
         statusTones[tone],
       )}

@@ -92,10 +92,10 @@ export function CopyableId({ id, maxChars = 18, label }: CopyableIdProps) {
           void copy(id);
         }}
         className={classNames(
-          'group -mx-1 inline-flex h-6 items-center gap-1 rounded-sm px-1 font-mono text-xs whitespace-nowrap hover:bg-hover',
+          'group -mx-1 inline-flex h-6 items-center gap-1 max-w-full rounded-sm px-1 font-mono text-xs whitespace-nowrap hover:bg-hover',
         )}
       >
-        {shortenId(id, maxChars)}
+        <span className="truncate">{shortenId(id, maxChars)}</span>
         <span className="sr-only">{t('copyId', { label: label ?? 'id', id })}</span>
         <Icon
           name={isCopied ? 'check' : 'copy'}

@@ -21,12 +21,18 @@ export function Money({ micro, signed = false, maxDecimals }: MoneyProps) {
   const exact = format.money(micro, { signed });
   const shown = maxDecimals === undefined ? exact : format.money(micro, { signed, maxDecimals });
   const isNegative = parseMicro(micro) < 0n;
+  const [whole, fraction] = shown.split('.');
   const text = (
     <data
       value={String(micro)}
       className={classNames('whitespace-nowrap', isNegative && signed && 'text-text')}
     >
-      {shown}
+      {whole}
+      {fraction === undefined ? null : (
+        <>
+          <wbr />.{fraction}
+        </>
+      )}
     </data>
   );
   if (shown === exact) return text;
@@ -103,7 +109,9 @@ export function Figure({ label, children, note, isMain = false, isLong = false }
   return (
     <div className={classNames('min-w-0', (isMain || isLong) && 'max-md:col-span-2')}>
       <dt className="text-sm text-muted">{label}</dt>
-      <dd className={classNames('font-semibold', isMain ? 'text-2xl' : 'text-xl')}>{children}</dd>
+      <dd className={classNames('font-semibold [&_data]:whitespace-normal', isMain ? 'text-2xl' : 'text-xl')}>
+        {children}
+      </dd>
       {note === undefined ? null : <dd className="text-xs text-muted">{note}</dd>}
     </div>
   );
@@ -158,10 +166,10 @@ export function LimitMeter({ used, limit, label }: MeterProps) {
   const fill = isFull ? 'bg-bad' : share >= 0.8 ? 'bg-warn' : 'bg-accent';
   return (
     <div className="min-w-36">
-      <div className="flex justify-between gap-3 text-sm whitespace-nowrap">
+      <div className="flex flex-wrap justify-between gap-x-3 text-sm">
         <span>
-          {format.money(used, { maxDecimals: 2 })}{' '}
-          <span className="text-muted">/ {format.money(limit, { maxDecimals: 2 })}</span>
+          <span className="whitespace-nowrap">{format.money(used, { maxDecimals: 2 })}</span>{' '}
+          <span className="whitespace-nowrap text-muted">/ {format.money(limit, { maxDecimals: 2 })}</span>
         </span>
         <span className={isFull ? 'text-bad' : share >= 0.8 ? 'text-warn' : 'text-muted'}>
           {isFull ? t('limitReached') : format.percent(share)}

@@ -28,6 +28,7 @@ export function AccountOwner({ id }: { id: string }) {
     <>
       <DataTable
         id="owner"
+        isPlain
         label={t('tab.owners')}
         columns={columns}
         rows={rows}
@@ -77,6 +78,7 @@ function useColumns(): readonly Column<Owner>[] {
       {
         id: 'verified',
         header: t('column.verified'),
+        kind: 'state',
         cell: (row) => (
           <Status tone={row.email_verified ? 'good' : 'warn'}>
             {t(row.email_verified ? 'verified' : 'notVerified')}

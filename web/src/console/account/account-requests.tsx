@@ -1,24 +1,21 @@
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useNavigate } from '../../app/link.tsx';
+import { Link } from '../../app/link.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { type RequestRow, useRequestColumns } from '../../requests/columns.tsx';
 import { RequestFilters } from '../../requests/filters.tsx';
+import { RequestHistogram } from '../../requests/request-histogram.tsx';
 import { RequestTable } from '../../requests/request-table.tsx';
 import { useRequestSearch } from '../../requests/search.ts';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import type { Column } from '../../ui/table/column.ts';
-import { UsageChart } from '../../usage/usage-chart.tsx';
-import { useUsageSearch } from '../../usage/usage-search.ts';
 import { RefundRequest } from './refund-request.tsx';
 
 /** The requests of an account as its owner sees them; the cost of one can be refunded. */
 export function AccountRequests({ id }: { id: string }) {
-  const navigate = useNavigate();
   const { range, setRange, search, change, listQuery } = useRequestSearch();
-  const { query: usageQuery } = useUsageSearch();
   const [refunding, setRefunding] = useState<RequestRow | null>(null);
   const source = useMemo(() => ({ account: id }), [id]);
   const pages = usePages(
@@ -32,14 +29,14 @@ export function AccountRequests({ id }: { id: string }) {
       <div className="flex flex-wrap gap-2">
         <RangePicker value={range} onChange={setRange} />
       </div>
-      <UsageChart source={source} query={usageQuery} metric="requests" by="status" heightPx={120} />
+      <RequestHistogram source={source} search={search} />
       <RequestFilters source={source} search={search} change={change} />
       <RequestTable
         id="account-requests"
         columns={columns}
         pages={pages}
         isSearch={search.find !== ''}
-        onOpen={(row) => void navigate({ to: `/accounts/${id}/requests/${row.id}` })}
+        link={(row, props) => <Link to={`/accounts/${id}/requests/${row.id}`} {...props} />}
       />
       {refunding === null ? null : (
         <RefundRequest id={id} row={refunding} onClose={() => setRefunding(null)} />

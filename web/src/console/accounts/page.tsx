@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useNavigate } from '../../app/link.tsx';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { oneOf, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
@@ -26,7 +26,6 @@ const searchPauseMs = 250;
 /** A2: every account, found by name, address or id. */
 export function Page() {
   const { t } = useTranslation('accounts');
-  const navigate = useNavigate();
   const [{ search, standing }, change] = useSearchParams(schema);
   const [typed, setTyped] = useState(search);
   const query = { ...(search === '' ? {} : { search }), ...(standing === '' ? {} : { standing }) };
@@ -47,7 +46,7 @@ export function Page() {
         columns={columns}
         pages={pages}
         rowId={({ id }) => String(id)}
-        onOpen={({ id }) => void navigate({ to: `/accounts/${id}` })}
+        link={({ id }, props) => <Link to={`/accounts/${id}`} {...props} />}
         tools={
           <>
             <div className="w-72 max-md:w-full">
@@ -106,6 +105,7 @@ function useColumns(): readonly Column<Account>[] {
       {
         id: 'standing',
         header: t('column.standing'),
+        kind: 'state',
         cell: (row) => <Status tone={standingTones[row.standing]}>{t(`standing.${row.standing}`)}</Status>,
         value: (row) => row.standing,
       },

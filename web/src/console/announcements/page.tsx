@@ -62,12 +62,14 @@ function useColumns(onEnd: (row: Announcement) => void): readonly Column<Announc
       {
         id: 'level',
         header: t('column.level'),
+        kind: 'state',
         cell: (row) => <Status tone={levelTones[row.level]}>{t(`level.${row.level}`)}</Status>,
         value: (row) => row.level,
       },
       {
         id: 'state',
         header: t('column.state'),
+        kind: 'state',
         cell: (row) => <Status tone={stateTones[row.state]}>{t(`state.${row.state}`)}</Status>,
         value: (row) => row.state,
         isMainFigure: true,

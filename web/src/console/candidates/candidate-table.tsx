@@ -75,6 +75,7 @@ function useColumns({
       {
         id: 'health',
         header: t('column.health'),
+        kind: 'state',
         cell: (row) => (row.drain === null ? <Worst health={row.health} /> : <DrainState row={row} />),
         value: ({ health, drain }) => (drain === null ? (worstOf(health)?.circuit ?? '') : 'drained'),
         isMainFigure: true,
@@ -91,6 +92,7 @@ function useColumns({
         id: 'p50',
         header: t('column.p50'),
         kind: 'number',
+        unit: 'ms',
         cell: ({ health }) => <Duration ms={slowestOf(health)} />,
         value: ({ health }) => slowestOf(health),
         isWideOnly: true,

@@ -109,6 +109,7 @@ function Answer({ rows }: { rows: readonly Row[] }) {
   return (
     <DataTable
       id="route"
+      isPlain
       label={t('explain.title')}
       columns={columns}
       rows={rows}

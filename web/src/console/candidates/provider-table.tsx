@@ -37,6 +37,7 @@ export function ProviderTable({ providers }: { providers: readonly Provider[] | 
       {
         id: 'secret',
         header: t('column.secret'),
+        kind: 'state',
         cell: (row) => (
           <Status tone={row.has_secret ? 'good' : 'neutral'}>
             {t(row.has_secret ? 'secret.set' : 'secret.none')}
@@ -51,6 +52,7 @@ export function ProviderTable({ providers }: { providers: readonly Provider[] | 
   return (
     <DataTable
       id="providers"
+      isPlain
       label={t('providers')}
       columns={columns}
       rows={providers}

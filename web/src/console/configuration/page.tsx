@@ -108,6 +108,7 @@ function Differences({ rows }: { rows: readonly Difference[] }) {
   return (
     <DataTable
       id="configuration-differences"
+      isPlain
       label={t('differences')}
       columns={columns}
       rows={rows}

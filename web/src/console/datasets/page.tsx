@@ -62,6 +62,7 @@ export function Page() {
           <Section title={t('list')}>
             <DataTable
               id="datasets"
+              isPlain
               label={t('list')}
               columns={columns}
               rows={datasets.data.items}

@@ -124,6 +124,7 @@ function Rates({ exchange }: { exchange: Exchange }) {
         >
           <DataTable
             id="exchange-effect"
+            isPlain
             label={t('effect')}
             columns={effects}
             rows={changes}

@@ -72,6 +72,7 @@ function useColumns(
       {
         id: 'standing',
         header: t('column.standing'),
+        kind: 'state',
         cell: (row) => (
           <Status tone={standingTones[row.standing]}>{t(`keys:standing.${row.standing}`)}</Status>
         ),

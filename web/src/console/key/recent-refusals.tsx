@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useNavigate } from '../../app/link.tsx';
+import { Link } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
@@ -17,7 +17,6 @@ const refreshMs = 3_000;
 /** The last requests with this key that failed or were refused, as they were recorded; each leads to its page. */
 export function RecentRefusals({ row }: { row: ConsoleKey }) {
   const { t } = useTranslation('console-keys');
-  const navigate = useNavigate();
   const pages = usePages(
     'GET /console/api/accounts/{account}/generations',
     {
@@ -78,7 +77,7 @@ export function RecentRefusals({ row }: { row: ConsoleKey }) {
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
-        onOpen={({ id }) => void navigate({ to: `/accounts/${row.account_id}/requests/${id}` })}
+        link={({ id }, props) => <Link to={`/accounts/${row.account_id}/requests/${id}`} {...props} />}
         empty={<EmptyState title={t('failed.empty')} />}
       />
     </Section>

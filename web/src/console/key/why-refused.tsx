@@ -13,7 +13,9 @@ export function WhyRefused({ row }: { row: ConsoleKey }) {
     return (
       <Section title={t('why')}>
         <p>
-          <Status tone="good">{t('notRefused')}</Status>
+          <Status tone="good" isLong>
+            {t('notRefused')}
+          </Status>
         </p>
         {row.kind === 'management' ? <p className="text-sm text-muted">{t('isManagement')}</p> : null}
       </Section>

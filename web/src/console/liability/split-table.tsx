@@ -54,5 +54,5 @@ export function SplitTable({
       },
     ];
   }, [header, t]);
-  return <DataTable id={id} label={label} columns={columns} rows={rows} rowId={({ name }) => name} />;
+  return <DataTable isPlain id={id} label={label} columns={columns} rows={rows} rowId={({ name }) => name} />;
 }

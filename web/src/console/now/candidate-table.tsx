@@ -27,6 +27,7 @@ export function CandidateTable({ now }: { now: Now }) {
     >
       <DataTable
         id="now-candidates"
+        isPlain
         label={t('candidates')}
         columns={columns}
         rows={now.candidates}
@@ -45,6 +46,7 @@ function useColumns(hasWorkers: boolean): readonly Column<Candidate>[] {
       id,
       header,
       kind: 'number',
+      unit: 'ms',
       cell: (row) => <Duration ms={row[id]} />,
       value: (row) => row[id],
     });
@@ -71,6 +73,7 @@ function useColumns(hasWorkers: boolean): readonly Column<Candidate>[] {
       {
         id: 'circuit',
         header: t('column.circuit'),
+        kind: 'state',
         cell: (row) => (
           <span className="flex flex-col">
             <CandidateHealth row={row} />

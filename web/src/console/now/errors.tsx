@@ -46,6 +46,7 @@ export function Errors({ errors }: { errors: readonly ErrorRow[] }) {
     <Section title={t('errors')} note={t('over5min')}>
       <DataTable
         id="now-errors"
+        isPlain
         label={t('errors')}
         columns={columns}
         rows={errors}
@@ -77,6 +78,7 @@ export function FirstTokens({ rows }: { rows: readonly FirstTokenRow[] }) {
         id: 'p50',
         header: 'p50',
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={row.p50_ms} />,
         value: (row) => row.p50_ms,
         isMainFigure: true,
@@ -85,6 +87,7 @@ export function FirstTokens({ rows }: { rows: readonly FirstTokenRow[] }) {
         id: 'p95',
         header: 'p95',
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={row.p95_ms} />,
         value: (row) => row.p95_ms,
       },
@@ -104,6 +107,7 @@ export function FirstTokens({ rows }: { rows: readonly FirstTokenRow[] }) {
     <Section title={t('firstTokens')} note={t('over5min')}>
       <DataTable
         id="now-first-tokens"
+        isPlain
         label={t('firstTokens')}
         columns={columns}
         rows={rows}

@@ -25,6 +25,7 @@ export function NodeTable() {
     <Section title={t('nodes')} note={t('nodesNote')}>
       <DataTable
         id="nodes"
+        isPlain
         label={t('nodes')}
         columns={columns}
         rows={nodes.data?.items}
@@ -50,6 +51,7 @@ function useColumns(): readonly Column<Node>[] {
       {
         id: 'state',
         header: t('column.state'),
+        kind: 'state',
         cell: ({ is_live: isLive }) => (
           <Status tone={isLive ? 'good' : 'bad'}>{t(isLive ? 'node.live' : 'node.lost')}</Status>
         ),
@@ -74,6 +76,7 @@ function useColumns(): readonly Column<Node>[] {
         id: 'seen',
         header: t('column.seen'),
         kind: 'number',
+        unit: 'ms',
         cell: (node) => <Duration ms={node.silent_ms} />,
         value: (node) => node.silent_ms,
       },

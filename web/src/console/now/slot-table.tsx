@@ -32,6 +32,7 @@ export function SlotTable({ slots }: { slots: readonly Slot[] }) {
       {
         id: 'state',
         header: t('column.state'),
+        kind: 'state',
         cell: (row) => <SlotState slot={row} />,
         value: ({ state }) => state,
         isMainFigure: true,
@@ -64,6 +65,7 @@ export function SlotTable({ slots }: { slots: readonly Slot[] }) {
     <Section title={t('slots')}>
       <DataTable
         id="now-slots"
+        isPlain
         label={t('slots')}
         columns={columns}
         rows={slots}

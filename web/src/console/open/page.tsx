@@ -7,7 +7,7 @@ import { Page as Frame } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
 import { useFormat } from '../../i18n/use-format.ts';
-import { StaleNote } from '../../ui/states.tsx';
+import { Skeleton, StaleNote } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { Covered } from '../now/covered.tsx';
 import type { Phase } from './open-work.ts';
@@ -46,7 +46,15 @@ export function Page() {
           {t('back')}
         </Link>
       }
-      aside={data === undefined ? null : <StaleNote updatedMs={nowMs} isFailing={work.isError} />}
+      aside={
+        data === undefined ? (
+          work.isError ? null : (
+            <Skeleton className="h-4 w-28" />
+          )
+        ) : (
+          <StaleNote updatedMs={nowMs} isFailing={work.isError} />
+        )
+      }
       actions={
         <Segmented
           label={t('viewLabel')}

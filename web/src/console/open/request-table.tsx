@@ -34,6 +34,7 @@ export function RequestTable({ rows, total, nowMs, error, tools }: RequestTableP
         id: 'age',
         header: t('column.age'),
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={Math.max(0, nowMs - Date.parse(row.started_at))} />,
         value: (row) => nowMs - Date.parse(row.started_at),
         isMainFigure: true,

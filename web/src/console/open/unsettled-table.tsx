@@ -36,6 +36,7 @@ export function UnsettledTable({ rows, total, nowMs, error }: UnsettledTableProp
         id: 'age',
         header: t('column.since'),
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={Math.max(0, nowMs - Date.parse(row.settled_at))} />,
         value: (row) => nowMs - Date.parse(row.settled_at),
       },

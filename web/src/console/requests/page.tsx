@@ -1,17 +1,16 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useNavigate } from '../../app/link.tsx';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagesAge } from '../../app/paged-table.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { useRequestColumns } from '../../requests/columns.tsx';
 import { RequestFilters } from '../../requests/filters.tsx';
+import { RequestHistogram } from '../../requests/request-histogram.tsx';
 import { RequestTable } from '../../requests/request-table.tsx';
 import { useRequestSearch } from '../../requests/search.ts';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import type { Column } from '../../ui/table/column.ts';
-import { UsageChart } from '../../usage/usage-chart.tsx';
-import { useUsageSearch } from '../../usage/usage-search.ts';
 import { AccountLink } from '../account-link.tsx';
 
 type Row = ItemOf<'GET /console/api/generations'>;
@@ -22,9 +21,7 @@ const filters = ['status', 'error', 'model', 'provider', 'finish'] as const;
 /** A1: the requests of all accounts, to which the figures of the service lead. */
 export function Page() {
   const { t } = useTranslation('requests');
-  const navigate = useNavigate();
   const { range, setRange, search, change, listQuery } = useRequestSearch(filters);
-  const { query: usageQuery } = useUsageSearch();
   const pages = usePages('GET /console/api/generations', { query: listQuery }, { fileQuery: { limit: 500 } });
   const columns = useColumns();
   return (
@@ -33,14 +30,14 @@ export function Page() {
       aside={<PagesAge pages={pages} />}
       actions={<RangePicker value={range} onChange={setRange} />}
     >
-      <UsageChart source="all" query={usageQuery} metric="requests" by="status" heightPx={120} />
+      <RequestHistogram source="all" search={search} />
       <RequestFilters source="all" search={search} change={change} />
       <RequestTable
         id="all-requests"
         columns={columns}
         pages={pages}
         isSearch={search.find !== ''}
-        onOpen={(row) => void navigate({ to: `/accounts/${row.account.id}/requests/${row.id}` })}
+        link={(row, props) => <Link to={`/accounts/${row.account.id}/requests/${row.id}`} {...props} />}
       />
     </Frame>
   );

@@ -17,6 +17,7 @@ export function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
       id,
       header,
       kind: 'number',
+      unit: 'mb',
       cell: (row) => {
         const mb = row[id];
         return mb === null ? <None /> : t('mib', { mb: format.count(mb) });
@@ -31,5 +32,7 @@ export function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
       memory('used_mb', t('column.used')),
     ];
   }, [format, t]);
-  return <DataTable id="gpus" label={t('gpus')} columns={columns} rows={gpus} rowId={({ id }) => id} />;
+  return (
+    <DataTable id="gpus" isPlain label={t('gpus')} columns={columns} rows={gpus} rowId={({ id }) => id} />
+  );
 }

@@ -15,7 +15,7 @@ const schema: SearchSchema<{ slot: string }> = { slot: text() };
 /** A6: the engines of this server, live. */
 export function Page() {
   const { t } = useTranslation('slots');
-  const [{ slot: chosen }, change] = useSearchParams(schema);
+  const [{ slot: chosen }] = useSearchParams(schema);
   const [now, setNow] = useState<SlotsNow | null>(null);
   const state = useLive(useIsVisible() ? urlOf('GET /console/api/slots/live', {}) : null, { slots: setNow });
   const slot = now?.slots.find(({ name }) => name === chosen);
@@ -25,7 +25,7 @@ export function Page() {
       aside={<LiveStatus state={state} updatedMs={now === null ? null : Date.parse(now.as_of)} />}
     >
       <p className="text-sm text-muted">{t('scope')}</p>
-      <SlotTable slots={now?.slots} onOpen={({ name }) => change({ slot: name === chosen ? '' : name })} />
+      <SlotTable slots={now?.slots} chosen={chosen} />
       {slot === undefined ? null : <SlotDetail key={slot.name} slot={slot} />}
       {now === null || now.gpus.length === 0 ? null : (
         <Section title={t('gpus')} note={t('gpusNote')}>

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Duration } from '../../ui/figures.tsx';
@@ -14,21 +15,30 @@ import { SlotActs } from './slot-acts.tsx';
 /** The slots, each with its state and what can be done with it. */
 export function SlotTable({
   slots,
-  onOpen,
+  chosen,
 }: {
   slots: readonly Slot[] | undefined;
-  onOpen: (slot: Slot) => void;
+  /** The name of the slot that the page shows below. */
+  chosen: string;
 }) {
   const { t } = useTranslation('slots');
   const columns = useColumns();
   return (
     <DataTable
       id="slots"
+      isPlain
       label={t('title')}
       columns={columns}
       rows={slots}
       rowId={({ name }) => name}
-      onOpen={onOpen}
+      link={({ name }, props) => (
+        <Link
+          to="."
+          search={(before) => ({ ...before, slot: name === chosen ? undefined : name })}
+          resetScroll={false}
+          {...props}
+        />
+      )}
       empty={
         <EmptyState icon="server" title={t('empty.title')}>
           {t('empty.text')}
@@ -57,6 +67,7 @@ function useColumns(): readonly Column<Slot>[] {
       },
       {
         id: 'state',
+        kind: 'state',
         header: t('column.state'),
         cell: (row) => (
           <div className="min-w-0">
@@ -88,6 +99,7 @@ function useColumns(): readonly Column<Slot>[] {
         id: 'start',
         header: t('column.start'),
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={row.start_durations_ms.at(-1) ?? null} />,
         value: (row) => row.start_durations_ms.at(-1) ?? null,
       },

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
-import { useNavigate } from '../../app/link.tsx';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { QueriesAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
@@ -23,7 +23,6 @@ const schema: SearchSchema<{ hidden: boolean }> = { hidden: flag() };
 /** U4: which program spends what, and how it was recognised. */
 export function Page() {
   const { t } = useTranslation('apps');
-  const navigate = useNavigate();
   const [range, setRange] = useRange();
   const [{ hidden }, change] = useSearchParams(schema);
   const query = useMemo(() => rangeQuery(range), [range]);
@@ -32,11 +31,6 @@ export function Page() {
   const columns = useColumns(all ?? noApps);
   const hiddenCount = all?.filter(({ is_hidden }) => is_hidden).length ?? 0;
   const rows = useMemo(() => all?.filter(({ is_hidden }) => hidden || !is_hidden), [all, hidden]);
-  const open = ({ id }: AppRow): void => {
-    void (id === noAppId
-      ? navigate({ to: '/requests', search: (before) => ({ ...before, app: String(id) }) })
-      : navigate({ to: `/apps/${id}`, search: (before) => before }));
-  };
   return (
     <Frame
       title={t('title')}
@@ -51,7 +45,13 @@ export function Page() {
         rows={rows}
         rowId={({ id }) => String(id)}
         initialSort={byCost}
-        onOpen={open}
+        link={({ id }, props) =>
+          id === noAppId ? (
+            <Link to="/requests" search={(before) => ({ ...before, app: String(id) })} {...props} />
+          ) : (
+            <Link to={`/apps/${id}`} search={(before) => before} {...props} />
+          )
+        }
         tools={
           hiddenCount === 0 ? null : (
             <Switch

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
@@ -52,7 +53,7 @@ export function TableExamples() {
         </EmptyState>
       }
       error={view === 'failed' ? <ErrorState onRetry={() => setView('pages')} /> : null}
-      onOpen={() => {}}
+      link={(_, props) => <Link to="/components" {...props} />}
       tools={
         <Segmented
           label={t('tableView')}
@@ -86,6 +87,7 @@ function columnsOf(t: (key: string) => string): readonly Column<Row>[] {
     {
       id: 'status',
       header: t('status'),
+      kind: 'state',
       cell: ({ isOk }) => <Status tone={isOk ? 'good' : 'bad'}>{isOk ? t('succeeded') : t('failed')}</Status>,
       value: ({ isOk }) => isOk,
     },
@@ -100,6 +102,7 @@ function columnsOf(t: (key: string) => string): readonly Column<Row>[] {
       id: 'duration',
       header: t('duration'),
       kind: 'number',
+      unit: 'ms',
       cell: ({ durationMs }) => <Duration ms={durationMs} />,
       value: ({ durationMs }) => durationMs,
     },

@@ -178,6 +178,7 @@ function useColumns(kind: KeyKind, onCreated: (created: Created) => void): reado
       {
         id: 'standing',
         header: t('column.standing'),
+        kind: 'state',
         cell: (row) => <Status tone={standingTones[row.standing]}>{t(`standing.${row.standing}`)}</Status>,
         value: (row) => row.standing,
       },

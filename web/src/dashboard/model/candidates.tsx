@@ -20,6 +20,7 @@ export function Candidates({ model }: { model: Model }) {
   return (
     <DataTable
       id="model-candidates"
+      isPlain
       label={t('candidates')}
       columns={useColumns()}
       rows={rows}
@@ -68,6 +69,7 @@ function useColumns(): readonly Column<Row>[] {
         id: 'ttft',
         header: t('models:column.ttft'),
         kind: 'number',
+        unit: 'ms',
         cell: (row) => <Duration ms={row.ttft_p50_ms} />,
         value: (row) => row.ttft_p50_ms,
       },

@@ -40,7 +40,7 @@ export function TopValues({ by, query, metric }: TopValuesProps) {
       ) : items.length === 0 ? (
         <p className="text-sm text-muted">{t('nothing')}</p>
       ) : (
-        <ol className="flex flex-col text-sm">
+        <ol className="flex min-w-0 flex-col text-sm">
           {items.map(({ value, label, sums }) => (
             <li key={value} className="flex items-baseline gap-3 border-b py-1.5 last:border-b-0">
               <Link

@@ -8,7 +8,7 @@ import { type SearchSchema, text, useSearchParams } from '../../app/search-param
 import { useFormat } from '../../i18n/use-format.ts';
 import { Chart, countValues } from '../../ui/chart/index.tsx';
 import { Field, Select } from '../../ui/field.tsx';
-import { EmptyState } from '../../ui/states.tsx';
+import { EmptyState, Skeleton } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { type AppRow, useAppColumns } from './app-columns.tsx';
 import { Origin } from './origin.tsx';
@@ -32,7 +32,11 @@ export function AppRanking() {
   return (
     <>
       <Choices ranking={ranking.data} filters={filters} onChange={change} />
-      {ranking.data === undefined ? null : (
+      {ranking.data === undefined ? (
+        ranking.isError ? null : (
+          <Skeleton className="h-70" />
+        )
+      ) : (
         <Origin
           meta={ranking.data.meta}
           isSample={ranking.data.data.some(({ source }) => source === 'fixture')}

@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useNavigate } from '../../app/link.tsx';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagesAge } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { type RequestRow, useRequestColumns } from '../../requests/columns.tsx';
 import { RequestFilters } from '../../requests/filters.tsx';
+import { RequestHistogram } from '../../requests/request-histogram.tsx';
 import { RequestTable } from '../../requests/request-table.tsx';
 import { useRequestSearch } from '../../requests/search.ts';
 import { Switch } from '../../ui/field.tsx';
@@ -14,20 +15,16 @@ import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import { UsageChart } from '../../usage/usage-chart.tsx';
-import { useUsageSearch } from '../../usage/usage-search.ts';
+import type { RowLink } from '../../ui/table/table-grid.tsx';
 import { useLiveRequests } from './live.ts';
 
 /** U3: every request of the account, found by what it did. */
 export function Page() {
   const { t } = useTranslation('requests');
-  const navigate = useNavigate();
   const { range, setRange, search, change, filter, listQuery } = useRequestSearch();
-  const { query: usageQuery } = useUsageSearch();
   const [isLive, setIsLive] = useState(false);
   const live = useLiveRequests(isLive, filter);
   const columns = useRequestColumns();
-  const open = (row: RequestRow): void => void navigate({ to: `/requests/${row.id}` });
   return (
     <Frame
       title={t('title')}
@@ -38,7 +35,7 @@ export function Page() {
         </>
       }
     >
-      <UsageChart query={usageQuery} metric="requests" by="status" heightPx={120} />
+      <RequestHistogram source="own" search={search} />
       <RequestFilters source="own" search={search} change={change} />
       {isLive ? (
         <>
@@ -46,31 +43,33 @@ export function Page() {
             <LiveStatus state={live.state} updatedMs={live.updatedMs} />
             <p className="text-sm text-muted">{t('liveScope')}</p>
           </div>
-          <LiveTable columns={columns} rows={live.rows} onOpen={open} />
+          <LiveTable columns={columns} rows={live.rows} />
         </>
       ) : (
-        <History columns={columns} query={listQuery} isSearch={search.find !== ''} onOpen={open} />
+        <History columns={columns} query={listQuery} isSearch={search.find !== ''} />
       )}
     </Frame>
   );
 }
 
+const link: RowLink<RequestRow> = ({ id }, props) => <Link to={`/requests/${id}`} {...props} />;
+
 interface HistoryProps {
   readonly columns: readonly Column<RequestRow>[];
   readonly query: ReturnType<typeof useRequestSearch>['listQuery'];
   readonly isSearch: boolean;
-  readonly onOpen: (row: RequestRow) => void;
 }
 
 function History({ query, ...table }: HistoryProps) {
   const pages = usePages('GET /dashboard/api/generations', { query }, { fileQuery: { limit: 500 } });
-  return <RequestTable {...table} id="requests" pages={pages} tools={<PagesAge pages={pages} />} />;
+  return (
+    <RequestTable {...table} link={link} id="requests" pages={pages} tools={<PagesAge pages={pages} />} />
+  );
 }
 
 interface LiveTableProps {
   readonly columns: readonly Column<RequestRow>[];
   readonly rows: readonly RequestRow[];
-  readonly onOpen: (row: RequestRow) => void;
 }
 
 function LiveTable(table: LiveTableProps) {
@@ -78,6 +77,7 @@ function LiveTable(table: LiveTableProps) {
   return (
     <DataTable
       {...table}
+      link={link}
       id="live-requests"
       label={t('live')}
       rowId={({ id }) => id}

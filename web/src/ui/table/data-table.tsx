@@ -15,7 +15,7 @@ import { useIsPhone } from '../use-media.ts';
 import { type CellValue, type Column, compareValues, type Sort } from './column.ts';
 import type { RowsInReads } from './export-rows.ts';
 import { PhoneList } from './phone-list.tsx';
-import { TableGrid, type TableView } from './table-grid.tsx';
+import { type RowLink, TableGrid, type TableView } from './table-grid.tsx';
 import { useTableSettings } from './table-settings.ts';
 import { Pager, TableTools } from './table-tools.tsx';
 
@@ -32,7 +32,8 @@ export interface DataTableProps<Row> {
   readonly empty?: ReactNode;
   /** What stands in place of the table when the rows could not be loaded. */
   readonly error?: ReactNode;
-  readonly onOpen?: (row: Row) => void;
+  /** Where a row leads, as a link. */
+  readonly link?: RowLink<Row>;
   /** The order of the rows when it is kept in the URL or made by the server. */
   readonly sort?: Sort | null;
   /** The order until another one is chosen, where the table keeps it itself. */
@@ -63,6 +64,8 @@ const features = tableFeatures({
 const noRows: readonly never[] = [];
 /** Enough for one page; a virtual table has no pages. */
 const allRows = Number.MAX_SAFE_INTEGER;
+/** More rows than these have a window, and only what is in it is rendered. */
+const maxRendered = 200;
 
 /**
  * A table: sorting, chosen columns, pages or a virtual window, CSV and JSON. On a phone it becomes a
@@ -106,7 +109,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     rows: table.getRowModel().rows.map(({ id, original }) => ({ id, row: original.row })),
     sort,
     onSort: changeSort,
-    onOpen: props.onOpen,
+    link: props.link,
   };
 
   const isEmpty = rows !== undefined && rows.length === 0;
@@ -131,7 +134,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         view={view}
         isLoading={rows === undefined}
         isPhone={isPhone}
-        isVirtual={isVirtual}
+        isVirtual={isVirtual || (pageSize === allRows && data.length > maxRendered)}
         empty={props.empty}
       />
       {isPlain || isVirtual || props.onMore !== undefined || data.length <= pageSize ? null : (

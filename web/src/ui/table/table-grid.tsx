@@ -2,7 +2,8 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useRef } from 'react';
 import { classNames } from '../class-names.ts';
 import { Icon } from '../icons.tsx';
-import { type Column, isFigure, type Sort } from './column.ts';
+import { type Column, isFigure, isPinned, type Sort } from './column.ts';
+import { titleOfCut, useFit } from './fit.ts';
 
 /** What a table or a list shows of the rows. */
 export interface TableView<Row> {
@@ -11,8 +12,14 @@ export interface TableView<Row> {
   readonly rows: readonly { readonly id: string; readonly row: Row }[];
   readonly sort: Sort | null;
   readonly onSort: (sort: Sort | null) => void;
-  readonly onOpen: ((row: Row) => void) | undefined;
+  readonly link: RowLink<Row> | undefined;
 }
+
+/** A link to what a row leads to, with these contents and classes. */
+export type RowLink<Row> = (
+  row: Row,
+  props: { readonly className: string; readonly children: ReactNode },
+) => ReactNode;
 
 const rowPx = 36;
 const windowPx = 560;
@@ -23,8 +30,9 @@ export function TableGrid<Row>({ view, isVirtual }: { view: TableView<Row>; isVi
 }
 
 function PlainGrid<Row>({ view }: { view: TableView<Row> }) {
+  const scroller = useRef<HTMLElement>(null);
   return (
-    <Scroller label={view.label}>
+    <Scroller label={view.label} scroller={scroller}>
       <table className="w-full border-collapse text-sm">
         <Head view={view} />
         <tbody>
@@ -50,7 +58,7 @@ function VirtualGrid<Row>({ view }: { view: TableView<Row> }) {
   const last = items.at(-1);
   const below = last === undefined ? 0 : virtualizer.getTotalSize() - last.end;
   return (
-    <Scroller label={view.label} ref={scroller} maxHeightPx={windowPx}>
+    <Scroller label={view.label} scroller={scroller} maxHeightPx={windowPx}>
       <table className="w-full border-collapse text-sm" aria-rowcount={view.rows.length + 1}>
         <Head view={view} isSticky />
         <tbody>
@@ -58,7 +66,13 @@ function VirtualGrid<Row>({ view }: { view: TableView<Row> }) {
           {items.map((item) => {
             const found = view.rows[item.index];
             return found === undefined ? null : (
-              <Line key={found.id} row={found.row} view={view} rowIndex={item.index + 2} />
+              <Line
+                key={found.id}
+                row={found.row}
+                view={view}
+                index={item.index}
+                ref={virtualizer.measureElement}
+              />
             );
           })}
           <Spacer heightPx={below} columns={view.columns.length} />
@@ -80,17 +94,19 @@ function Spacer({ heightPx, columns }: { heightPx: number; columns: number }) {
 /** A region that scrolls takes the focus, so that the keyboard can scroll it. */
 function Scroller(props: {
   label: string;
-  ref?: React.Ref<HTMLElement>;
+  scroller: React.RefObject<HTMLElement | null>;
   maxHeightPx?: number;
   children: ReactNode;
 }) {
+  useFit(props.scroller);
   return (
     <section
-      ref={props.ref}
+      ref={props.scroller}
+      onPointerMove={titleOfCut}
       aria-label={props.label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must take the focus.
       tabIndex={0}
-      className="relative overflow-auto border-y"
+      className="table-scroll relative overflow-auto border-y"
       style={props.maxHeightPx === undefined ? undefined : { maxHeight: props.maxHeightPx }}
     >
       {props.children}
@@ -102,8 +118,8 @@ function Head<Row>({ view, isSticky = false }: { view: TableView<Row>; isSticky?
   return (
     <thead className={isSticky ? 'sticky top-0 z-10 bg-bg shadow-[0_1px_0_var(--border)]' : 'border-b'}>
       <tr>
-        {view.columns.map((column) => (
-          <HeadCell key={column.id} column={column} sort={view.sort} onSort={view.onSort} />
+        {view.columns.map((column, index) => (
+          <HeadCell key={column.id} column={column} index={index} sort={view.sort} onSort={view.onSort} />
         ))}
       </tr>
     </thead>
@@ -112,20 +128,22 @@ function Head<Row>({ view, isSticky = false }: { view: TableView<Row>; isSticky?
 
 function HeadCell<Row>(props: {
   column: Column<Row>;
+  index: number;
   sort: Sort | null;
   onSort: (sort: Sort | null) => void;
 }) {
-  const { column, sort, onSort } = props;
+  const { column, index, sort, onSort } = props;
   const isSortable = column.value !== undefined && column.isSortable !== false;
   const sorted = sort?.columnId === column.id ? sort : null;
   const align = isFigure(column) ? 'text-right' : 'text-left';
   const cellClass = classNames(
     'h-8 px-3 font-medium whitespace-nowrap text-muted first:pl-0 last:pr-0',
     align,
+    isPinned(column) && 'pinned',
   );
   if (!isSortable)
     return (
-      <th scope="col" className={cellClass}>
+      <th scope="col" className={cellClass} style={placeOf(column, index)}>
         {column.kind === 'actions' ? <span className="sr-only">{column.header}</span> : column.header}
       </th>
     );
@@ -134,6 +152,7 @@ function HeadCell<Row>(props: {
       scope="col"
       aria-sort={sorted === null ? 'none' : sorted.isDescending ? 'descending' : 'ascending'}
       className={cellClass}
+      style={placeOf(column, index)}
     >
       <button
         type="button"
@@ -164,51 +183,59 @@ function nextSort<Row>(column: Column<Row>, sorted: Sort | null): Sort | null {
     : null;
 }
 
-function Line<Row>({ row, view, rowIndex }: { row: Row; view: TableView<Row>; rowIndex?: number }) {
-  const { onOpen } = view;
+/** Where a cell stays when the table is wider than its window: `useFit` sets the variable. */
+function placeOf<Row>(column: Column<Row>, index: number) {
+  return isPinned(column) ? { right: `var(--pin-${index})` } : undefined;
+}
+
+interface LineProps<Row> {
+  readonly row: Row;
+  readonly view: TableView<Row>;
+  /** Of a virtual table, among all rows. */
+  readonly index?: number;
+  readonly ref?: (element: HTMLTableRowElement | null) => void;
+}
+
+/** A row. Where it leads somewhere, the link of its first cell covers it. */
+function Line<Row>({ row, view: { columns, link }, index, ref }: LineProps<Row>) {
   return (
     <tr
-      aria-rowindex={rowIndex}
-      onClick={
-        onOpen === undefined
-          ? undefined
-          : (event) => {
-              // A menu or a dialog of the row lies elsewhere in the document.
-              const isOfRow = event.target instanceof Node && event.currentTarget.contains(event.target);
-              if (isOfRow && !isInteractive(event.target)) onOpen(row);
-            }
-      }
-      className={classNames(
-        'border-b last:border-b-0 hover:bg-subtle',
-        onOpen !== undefined && 'cursor-pointer',
-      )}
+      ref={ref}
+      data-index={index}
+      aria-rowindex={index === undefined ? undefined : index + 2}
+      className={classNames('border-b last:border-b-0 hover:bg-subtle', link !== undefined && 'linked-row')}
     >
-      {view.columns.map((column, index) => (
-        <td
-          key={column.id}
-          className={classNames(
-            'h-9 px-3 py-1 first:pl-0 last:pr-0',
-            isFigure(column) && 'text-right whitespace-nowrap',
-            column.kind === 'actions' && 'w-px text-right whitespace-nowrap',
-          )}
-        >
-          {index === 0 && onOpen !== undefined ? (
-            <button
-              type="button"
-              onClick={() => onOpen(row)}
-              className="rounded-sm text-left hover:underline"
-            >
-              {column.cell(row)}
-            </button>
-          ) : (
-            column.cell(row)
-          )}
-        </td>
-      ))}
+      {columns.map((column, at) => {
+        const isText = column.kind === undefined || column.kind === 'text';
+        const content =
+          at === 0 && link !== undefined
+            ? link(row, { className: 'row-link', children: column.cell(row) })
+            : column.cell(row);
+        return (
+          <td
+            key={column.id}
+            style={placeOf(column, at)}
+            className={classNames(
+              'h-9 px-3 py-1 first:pl-0 last:pr-0',
+              !isText && 'whitespace-nowrap',
+              isFigure(column) && 'text-right',
+              column.kind === 'actions' && 'w-px text-right',
+              isPinned(column) && 'pinned',
+            )}
+          >
+            {isText ? <Text>{content}</Text> : content}
+          </td>
+        );
+      })}
     </tr>
   );
 }
 
-function isInteractive(target: EventTarget): boolean {
-  return target instanceof Element && target.closest('a, button, input, select, label') !== null;
+/** Words in one line, of a greatest width; the row shows all of them while it has the focus. */
+export function Text({ children }: { children: ReactNode }) {
+  return (
+    <div className="cell-text">
+      <div dir="auto">{children}</div>
+    </div>
+  );
 }

@@ -1,0 +1,64 @@
+/*
+ * Runs in a page: what leaves its container, what moved while it loaded, and what is out of sight. A text
+ * may end where its cell, its list item or the page ends, and nowhere else.
+ */
+// biome-ignore lint/nursery/noFloatingPromises: the page that evaluates it waits for it.
+(async () => {
+  const faults = new Set();
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) faults.add(`the page has ${scrollWidth} px`);
+  const main = document.querySelector('main') ?? document.body;
+  const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (node.textContent.trim() === '' || parent.closest('.sr-only, svg, [hidden]') !== null) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    let { left, right } = range.getBoundingClientRect();
+    const container = parent.closest('td, th, li, dd, dt, figure, button, main') ?? main;
+    for (let at = parent; at !== null && container.contains(at); at = at.parentElement) {
+      if (getComputedStyle(at).overflowX === 'visible') continue;
+      const clip = at.getBoundingClientRect();
+      left = Math.max(left, clip.left);
+      right = Math.min(right, clip.right);
+    }
+    const box = container.getBoundingClientRect();
+    if (right > left && (right > box.right + 1 || left < box.left - 1))
+      faults.add(`${container.tagName} of ${Math.round(box.width)} px: ${node.textContent.slice(0, 30)}`);
+  }
+  for (const cell of document.querySelectorAll('.pinned')) {
+    const box = cell.getBoundingClientRect();
+    const frame = cell.closest('.table-scroll').getBoundingClientRect();
+    if (box.right > frame.right + 1 || box.left < frame.left - 1)
+      faults.add(`out of sight: ${cell.textContent.slice(0, 30)}`);
+  }
+  const shifts = [];
+  const observer = new PerformanceObserver((list) => shifts.push(...list.getEntries()));
+  observer.observe({ type: 'layout-shift', buffered: true });
+  // The entries so far come in a task of their own.
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  shifts.push(...observer.takeRecords());
+  for (const element of [...main.querySelectorAll('a, button, input, select, [tabindex="0"]')].slice(0, 80)) {
+    element.focus({ preventScroll: true });
+    if (!element.matches(':focus-visible')) continue;
+    const { outlineWidth, outlineOffset } = getComputedStyle(element);
+    const ringPx = Number.parseFloat(outlineWidth) + Number.parseFloat(outlineOffset);
+    const { left, right, width } = element.getBoundingClientRect();
+    for (let at = element.parentElement; at !== null && width > 1; at = at.parentElement) {
+      if (getComputedStyle(at).overflowX === 'visible') continue;
+      const clip = at.getBoundingClientRect();
+      const isInside = left >= clip.left && right <= clip.right;
+      if (isInside && (left - ringPx < clip.left - 0.5 || right + ringPx > clip.right + 0.5))
+        faults.add(`the focus ring is cut: ${element.outerHTML.slice(0, 90)}`);
+    }
+  }
+  return {
+    faults: [...faults].slice(0, 8),
+    shift: shifts.reduce((sum, { value }) => sum + value, 0),
+    moved: shifts
+      .flatMap(({ value, sources }) =>
+        sources.map(({ node }) => `${value.toFixed(3)} ${node?.nodeName} ${node?.textContent.slice(0, 40)}`),
+      )
+      .slice(0, 6),
+  };
+})();
