@@ -355,3 +355,70 @@ test('a top-up is requested once, and withdrawn', fullOnly, async () => {
   assertClean();
   await close();
 });
+
+test('a row is a link: Ctrl opens it beside the list, which its histogram follows', async () => {
+  const { page, context, assertClean, close } = await openPage('/requests');
+  const row = page.getByRole('row').nth(1);
+  assert.match(
+    (await row.getByRole('link').first().getAttribute('href')) ?? '',
+    /^\/dashboard\/requests\/gen-/,
+  );
+  const [beside] = await Promise.all([context.waitForEvent('page'), row.click({ modifiers: ['Control'] })]);
+  await beside.waitForURL(/\/requests\/gen-/);
+  await beside.close();
+  const chart = page.getByRole('slider');
+  assert.match((await chart.getAttribute('aria-valuetext')) ?? '', /200 \d.*502 1/);
+  await page.getByRole('combobox', { name: '결과' }).selectOption('failed');
+  await page.locator('[role=slider][aria-valuetext*="502 1"]:not([aria-valuetext*="200 "])').waitFor();
+  await page.getByRole('searchbox').fill(failedId);
+  await page.keyboard.press('Enter');
+  await chart.waitFor({ state: 'detached' });
+  assertClean();
+  await close();
+});
+
+test('the focus returns to what opened a dialog, from a menu and from the palette', async () => {
+  const { page, assertClean, close } = await openPage('/keys');
+  const menu = page.getByRole('button', { name: /작업$/ }).first();
+  const name = (await menu.getAttribute('aria-label')) ?? '';
+  await menu.focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByLabel('이름').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator(`:focus[aria-label="${name}"]`).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: '검색' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator(`:focus[aria-label="${name}"]`).waitFor();
+  assertClean();
+  await close();
+});
+
+test('an unknown address keeps the navigation', async () => {
+  const { page, axe, assertClean, close } = await openPage('/no/such/page');
+  await page.getByRole('heading', { level: 1, name: '찾을 수 없음' }).waitFor();
+  await page.getByRole('navigation', { name: '주 메뉴' }).getByRole('link', { name: '요청 기록' }).waitFor();
+  assert.equal(await page.getByRole('main').count(), 1);
+  assert.deepEqual(await axe(), []);
+  assertClean();
+  await close();
+});
+
+test('the ledger and a request are printed without what can be pressed', async () => {
+  const { page, assertClean, close } = await openPage('/transactions');
+  await page.getByRole('row').nth(1).waitFor();
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  for (const path of [null, `/requests/${failedId}`]) {
+    if (path !== null) {
+      await page.goto(`/dashboard${path}`);
+      await page.getByRole('heading', { level: 2 }).first().waitFor();
+    }
+    assert.equal(await page.getByRole('navigation').count(), 0);
+    assert.equal(await page.getByRole('main').getByRole('combobox').count(), 0);
+    assert.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), 'light');
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+  }
+  assertClean();
+  await close();
+});

@@ -11,19 +11,17 @@ import { Page } from './page.tsx';
 export function NotFoundPage() {
   const { t } = useTranslation();
   return (
-    <main>
-      <Page title={t('notFound.title')}>
-        <EmptyState
-          icon="search"
-          title={t('notFound.text')}
-          action={
-            <Link to="/" className={buttonClass()}>
-              {t('notFound.home')}
-            </Link>
-          }
-        />
-      </Page>
-    </main>
+    <Page title={t('notFound.title')}>
+      <EmptyState
+        icon="search"
+        title={t('notFound.text')}
+        action={
+          <Link to="/" className={buttonClass()}>
+            {t('notFound.home')}
+          </Link>
+        }
+      />
+    </Page>
   );
 }
 

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { changeLanguage } from '../i18n/i18n.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { classNames } from '../ui/class-names.ts';
+import { useFocusReturn } from '../ui/dialog.tsx';
 import { Icon, type IconName } from '../ui/icons.tsx';
 import { useNavigate } from './link.tsx';
 import { useOpenPages } from './open-pages.ts';
@@ -25,6 +26,7 @@ interface Command {
 export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation(['common', 'navigation']);
   const listId = useId();
+  const focus = useFocusReturn();
   const [search, setSearch] = useState('');
   const [active, setActive] = useState(0);
   const commands = useCommands(search);
@@ -41,6 +43,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         <div className="fixed inset-0 z-40 bg-overlay" />
         <RadixDialog.Content
           data-modal="open"
+          {...focus}
           aria-describedby={undefined}
           className="popup fixed inset-x-3 top-[12vh] z-50 mx-auto flex max-h-[70vh] max-w-140 flex-col rounded-lg bg-raised shadow-raised focus:outline-none"
         >

@@ -16,7 +16,14 @@ import { Shell } from './shell.tsx';
 
 /** The routes of an application from the table of its pages. Code and texts of a page load together. */
 export function routerOf(area: Area, pages: readonly PageEntry[]) {
-  const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });
+  const root = createRootRoute({
+    component: Outlet,
+    notFoundComponent: () => (
+      <Shell>
+        <NotFoundPage />
+      </Shell>
+    ),
+  });
   const shell = createRoute({
     getParentRoute: () => root,
     id: 'shell',

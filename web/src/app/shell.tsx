@@ -1,5 +1,5 @@
 import { Outlet, useRouter } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { IconButton } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -22,7 +22,7 @@ const Palette = lazy(() =>
 );
 
 /** The frame of the application: navigation at the side, tools on top, the page, and what lies above it. */
-export function Shell() {
+export function Shell({ children = <Outlet /> }: { children?: ReactNode }) {
   const { t } = useTranslation();
   const { area } = useApp();
   const pages = useOpenPages();
@@ -46,7 +46,7 @@ export function Shell() {
         <NavList label={t('navigation')} />
       </aside>
       <div className="flex min-w-0 flex-1 flex-col">
-        <header className="sticky top-0 z-30 flex h-12 items-center gap-1 border-b bg-bg px-4 lg:px-8">
+        <header className="sticky top-0 z-30 flex print:hidden h-12 items-center gap-1 border-b bg-bg px-4 lg:px-8">
           <div className="flex items-center gap-2 lg:hidden">
             <IconButton
               icon="menu"
@@ -66,7 +66,7 @@ export function Shell() {
         <StaleBanner />
         {area === 'dashboard' ? <Announcements /> : null}
         <main id="main" tabIndex={-1} data-focus-target="" className="min-w-0 flex-1 pb-16">
-          <Outlet />
+          {children}
         </main>
       </div>
       <Dialog isOpen={isDrawerOpen} onOpenChange={setIsDrawerOpen} title={<Logo />} placement="side">

@@ -31,7 +31,7 @@ export function Dialog(props: DialogProps) {
   const { isOpen, onOpenChange, title, description, footer, size = 'md', isLocked = false, children } = props;
   const isSide = props.placement === 'side';
   const { t } = useTranslation();
-  const opener = useRef<Element>(null);
+  const focus = useFocusReturn();
   const keep = (event: Event): void => {
     if (isLocked) event.preventDefault();
   };
@@ -43,15 +43,7 @@ export function Dialog(props: DialogProps) {
           data-modal="open"
           onEscapeKeyDown={keep}
           onInteractOutside={keep}
-          onOpenAutoFocus={(event) => {
-            opener.current = document.activeElement;
-            focusInput(event);
-          }}
-          onCloseAutoFocus={(event) => {
-            // Radix gives the focus back to a trigger of its own only; ours opens by state.
-            event.preventDefault();
-            if (opener.current instanceof HTMLElement) opener.current.focus();
-          }}
+          {...focus}
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
           className={classNames(
             'popup fixed z-50 flex flex-col bg-raised shadow-raised focus:outline-none',
@@ -86,6 +78,28 @@ export function Dialog(props: DialogProps) {
       </RadixDialog.Portal>
     </RadixDialog.Root>
   );
+}
+
+/**
+ * The focus of a dialog that opens by state: Radix gives it back to a trigger of its own only. It goes
+ * to what opened the dialog, or to the heading of the page where that has gone, as the row of a key
+ * that was revoked; and stays where a new page has taken it.
+ */
+export function useFocusReturn() {
+  const opener = useRef<Element>(null);
+  return {
+    onOpenAutoFocus: (event: Event): void => {
+      opener.current = document.activeElement;
+      focusInput(event);
+    },
+    onCloseAutoFocus: (event: Event): void => {
+      event.preventDefault();
+      if (document.activeElement !== null && document.activeElement !== document.body) return;
+      const target =
+        opener.current?.isConnected === true ? opener.current : document.querySelector('main h1');
+      if (target instanceof HTMLElement) target.focus();
+    },
+  };
 }
 
 /** The first input has the focus, not the close button before it. */

@@ -1,5 +1,5 @@
 import * as Dropdown from '@radix-ui/react-dropdown-menu';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { classNames } from './class-names.ts';
 import { Icon, type IconName } from './icons.tsx';
 
@@ -55,9 +55,14 @@ const itemClass =
  * security policy forbids.
  */
 export function Menu({ trigger, items, align = 'end' }: MenuProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  // A dialog that an action opens gives the focus back to what had it: the button, not the item.
+  const focusButton = () => button.current?.focus();
   return (
     <Dropdown.Root modal={false}>
-      <Dropdown.Trigger asChild>{trigger}</Dropdown.Trigger>
+      <Dropdown.Trigger ref={button} asChild>
+        {trigger}
+      </Dropdown.Trigger>
       <Dropdown.Portal>
         <Dropdown.Content
           align={align}
@@ -67,7 +72,7 @@ export function Menu({ trigger, items, align = 'end' }: MenuProps) {
         >
           {items.map((item, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the items of one menu have a fixed order.
-            <Item key={index} item={item} />
+            <Item key={index} item={item} focusButton={focusButton} />
           ))}
         </Dropdown.Content>
       </Dropdown.Portal>
@@ -75,7 +80,7 @@ export function Menu({ trigger, items, align = 'end' }: MenuProps) {
   );
 }
 
-function Item({ item }: { item: MenuItem }) {
+function Item({ item, focusButton }: { item: MenuItem; focusButton: () => void }) {
   switch (item.kind) {
     case 'line':
       return <Dropdown.Separator className="my-1 border-t" />;
@@ -117,7 +122,10 @@ function Item({ item }: { item: MenuItem }) {
       return (
         <Dropdown.Item
           disabled={item.isDisabled === true}
-          onSelect={item.onSelect}
+          onSelect={() => {
+            focusButton();
+            item.onSelect();
+          }}
           className={classNames(itemClass, item.isDangerous === true && 'text-bad')}
         >
           {item.icon === undefined ? null : <Icon name={item.icon} />}
