@@ -52,7 +52,11 @@ test('the commands of the pages parse', async () => {
   for (const wrong of [['no-such-command'], ['up', '--no-such-option']])
     assert.equal((await parse(wrong)).code, 2, wrong.join(' '));
   for (const command of commands) {
-    const words = wordsOf(withIds(command).replace(/^(bin\/naru|naru|npm run naru --) /, '').replace(/ [>|\\].*/, ''));
+    const words = wordsOf(
+      withIds(command)
+        .replace(/^(bin\/naru|naru|npm run naru --) /, '')
+        .replace(/ [>|\\].*/, ''),
+    );
     // A command of the table has no arguments.
     const isWhole = command.includes('--');
     const { code: exitCode, output } = await parse(isWhole ? words : [...words, '--help']);

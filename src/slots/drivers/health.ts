@@ -23,7 +23,9 @@ function keyHeaders({ apiKey }: EngineAccess): Record<string, string> {
 /** The status of a GET of `url`, on a connection of its own; null without a response within 2 s. */
 export async function statusOf(url: string, access: EngineAccess): Promise<number | null> {
   const { clock } = access;
-  return requestStatus(url, { clock, timeoutMs, direct: true, headers: keyHeaders(access) }).catch(() => null);
+  return requestStatus(url, { clock, timeoutMs, direct: true, headers: keyHeaders(access) }).catch(
+    () => null,
+  );
 }
 
 /**

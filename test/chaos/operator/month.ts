@@ -193,8 +193,14 @@ export async function endMonth(trial: Trial): Promise<void> {
       const row = rows.find(({ account_id }) => account_id === 2);
       const seen = Number(trial.calls.seen.costMicro - trial.beforeMonthMicro) / 1e6;
       // A response that a lost machine had completed is charged although its client may not have it.
-      assert.ok(row.usage_krw - seen > -1e-6 && row.usage_krw - seen < trial.calls.seen.failed + 1e-6, JSON.stringify(row));
-      assert.ok(Math.abs(row.supply_value_krw * 1 + row.vat_krw * 1 - row.taxable_krw) < 1e-6, JSON.stringify(row));
+      assert.ok(
+        row.usage_krw - seen > -1e-6 && row.usage_krw - seen < trial.calls.seen.failed + 1e-6,
+        JSON.stringify(row),
+      );
+      assert.ok(
+        Math.abs(row.supply_value_krw * 1 + row.vat_krw * 1 - row.taxable_krw) < 1e-6,
+        JSON.stringify(row),
+      );
       assert.ok(row.refunds_krw > 0);
       return `usage ${row.usage_krw}, supply value ${row.supply_value_krw}, VAT ${row.vat_krw} won`;
     },

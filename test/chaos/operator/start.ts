@@ -92,7 +92,12 @@ function configuration(trial: Trial, machine: Machine): string {
 }
 
 /** Accepts the link that an operator sent, then signs in at the OpenID provider. */
-export async function signInAsOwner(trial: Trial, printed: string, email: string, subject: string): Promise<void> {
+export async function signInAsOwner(
+  trial: Trial,
+  printed: string,
+  email: string,
+  subject: string,
+): Promise<void> {
   const beganMs = performance.now();
   const token = /\/dashboard\/link#(\S+)/.exec(printed)?.[1];
   const invited = new Browser(site, ports.nginx);
@@ -108,7 +113,11 @@ export async function signInAsOwner(trial: Trial, printed: string, email: string
   assert.equal(location, '/dashboard/');
   const account = await browser.send('GET', '/dashboard/api/account');
   assert.equal(account.status, 200, account.text);
-  trial.note('the dashboard', beganMs, `${email} sets a password by the link, then signs in by OpenID Connect`);
+  trial.note(
+    'the dashboard',
+    beganMs,
+    `${email} sets a password by the link, then signs in by OpenID Connect`,
+  );
 }
 
 /** Opens a one-time link of the console as a browser does. */

@@ -38,7 +38,10 @@ export async function runTrial({ quick, print }: TrialOptions): Promise<readonly
     const s3 = later(await startS3Server(), (server) => server.stop());
     const upstream = later(await startUpstream(), (server) => server.close());
     const issuer = later(await startProvider(redirectUri), (provider) => provider.stop());
-    const postgres = later(await startOwnPostgres(await ownBinDir(folder), undefined, { fsync: 'on' }), (server) => server.stop());
+    const postgres = later(
+      await startOwnPostgres(await ownBinDir(folder), undefined, { fsync: 'on' }),
+      (server) => server.stop(),
+    );
     const edge = later(new Edge(), (nginx) => nginx.stop());
     const machines = (['first', 'second'] as const).map((name) => {
       return later(new Machine(join(folder, name), ports[name], site, edge.hands), (machine) =>
