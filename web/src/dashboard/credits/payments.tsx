@@ -13,12 +13,11 @@ import { Banner, EmptyState } from '../../ui/states.tsx';
 import { showToast } from '../../ui/toast.tsx';
 
 /** What the page of the provider adds to our address. */
-const returned: SearchSchema<{ paymentKey: string; orderId: string; amount: string; code: string }> = {
-  paymentKey: text(),
-  orderId: text(),
-  amount: text(),
-  code: text(),
-};
+const names = ['paymentKey', 'orderId', 'amount', 'paymentType', 'code', 'message'] as const;
+const fromNames = <T,>(value: T) =>
+  Object.fromEntries(names.map((name) => [name, value])) as Record<(typeof names)[number], T>;
+const returned: SearchSchema<Record<(typeof names)[number], string>> = fromNames(text());
+const nothing = fromNames('');
 
 /** Payments by card: the amounts, the way to the provider's page and back, and what was paid. */
 export function Payments({ amounts }: { amounts: readonly string[] }) {
@@ -84,7 +83,7 @@ function useReturn() {
     if (isNew && paymentKey !== '') mutate({ order: orderId, payment_key: paymentKey, amount });
     else if (isNew || code !== '') showToast({ tone: 'bad', text: t('notPaid', { code }) });
     begun.current = orderId;
-    if (orderId !== '' || code !== '') setParams({ paymentKey: '', orderId: '', amount: '', code: '' });
+    if (orderId !== '' || code !== '') setParams(nothing);
   }, [paymentKey, orderId, amount, code, mutate, setParams, t]);
   return completing;
 }
