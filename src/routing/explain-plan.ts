@@ -1,5 +1,4 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
-import { counted } from '../errors/counted.ts';
 import { rejectReasons } from '../errors/messages.ts';
 import { type Rate, rateOfPico, rateToDecimal } from '../money/price.ts';
 import { isoOf } from '../time/clock.ts';
@@ -136,10 +135,12 @@ function healthText({ given }: ExplainContext, { label }: Candidate): string {
   if (status.coolingMs > 0) return coolingText(status);
   const seen = given.health.of(label);
   const uptime = seen.uptime(halfAnHourMs);
-  if (status.failures > 0) return `its last ${counted(status.failures, 'attempt')} failed`;
   if (uptime === null) return 'it has no known problem (no attempt in 30 min)';
   const figures = `${number(uptime)} % of ${number(seen.attempts(halfAnHourMs))} in 30 min`;
-  return uptime >= 80 ? `it is healthy (${figures})` : `it is up again (${figures})`;
+  if (uptime >= 80) return `it is healthy (${figures})`;
+  if (status.failures === 0) return `it is up again (${figures})`;
+  const last = status.failures === 1 ? 'attempt' : `${number(status.failures)} attempts`;
+  return `its last ${last} failed (${figures})`;
 }
 
 /** Why it was demoted. */

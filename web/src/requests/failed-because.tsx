@@ -25,9 +25,11 @@ export function useWhyFailed(): (type: string, message: string) => string {
   };
 }
 
+const forms = /^(.*\p{Script=Hangul}\P{Script=Hangul}*?[.)]) (\P{Script=Hangul}+)$/su;
+
 /** A message of the API is Korean, then English; the whole where the English part has Hangul too. */
 function partIn(language: Language, message: string): string {
-  const [, ko = message, en = message] = /^(.*[가-힣][^가-힣]*?[.)]) ([^가-힣]+)$/s.exec(message) ?? [];
+  const [, ko = message, en = message] = forms.exec(message) ?? [];
   return language === 'ko' ? ko : en;
 }
 
