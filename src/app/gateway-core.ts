@@ -123,7 +123,6 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const observer = bothObservers(requestMetrics, window);
   const debtFloor = (): Config['limits']['debtFloorKrw'] => limits().debtFloorKrw;
   const drains = new DrainedCandidates(database);
-  const onDrainsChanged = (): Promise<void> => drains.refresh();
   const openSessions = new LinkedList<Session>();
   const endCalls: AccountingParts['endCalls'] = (keyIds) => endSessions(openSessions, keyIds, clock.now());
   await database.place();
@@ -132,7 +131,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     observer,
     watch,
     debtFloor,
-    onDrainsChanged,
+    onDrainsChanged: () => drains.refresh(),
     endCalls,
     prices: () => liveCatalog.served,
     describe: () => ({ hostname: hostname(), version, configuration: liveCatalog.configurationHash }),

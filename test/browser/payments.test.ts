@@ -40,7 +40,7 @@ test('a payment by card is made, shown and canceled in part', async () => {
   await owner.page.goto('/dashboard/credits');
   await owner.page.getByRole('button', { name: '50,000원', exact: true }).click();
   await owner.page.getByText('50,000원을 충전했습니다.').waitFor();
-  await owner.page.getByRole('table', { name: '카드 결제 내역' }).getByText('완료').waitFor();
+  await owner.page.getByText('완료', { exact: true }).waitFor();
   assert.equal(new URL(owner.page.url()).search, '', 'a reload pays nothing again');
   assert.deepEqual(await owner.axe(), []);
   await owner.page.goto('/dashboard/credits?code=PAY_PROCESS_CANCELED&message=x');
@@ -61,7 +61,8 @@ test('a payment by card is made, shown and canceled in part', async () => {
   await dialog.getByRole('textbox').first().fill('20,000');
   await dialog.getByRole('textbox').last().fill('중복 결제');
   await dialog.getByRole('button', { name: '결제 취소' }).click();
-  await admin.page.getByRole('table', { name: '카드 결제' }).getByText('20,000원').waitFor();
+  await dialog.waitFor({ state: 'detached' });
+  await admin.page.getByText('20,000원', { exact: true }).waitFor();
   admin.assertClean();
   await admin.close();
   const [row] = await gateway.database.query<{ balance: bigint }>(
