@@ -183,9 +183,13 @@ function failureOf(error: unknown, call: CallScope, status: number | null): Outc
   return { kind: 'unreachable', status, reason: describeError(error) };
 }
 
+/** Statuses with which an upstream says something of the operator's account there. */
+const operatorsFault: ReadonlySet<number | null> = new Set([401, 402, 403]);
+
 /** Adds the upstream's own message, where the client may read it. */
 function withClientMessage(outcome: Outcome, target: UpstreamTarget): Outcome {
   if (outcome.kind !== 'refused' || outcome.reason === unreadableError) return outcome;
+  if (operatorsFault.has(outcome.status)) return outcome;
   return { ...outcome, clientMessage: target.clientMessage(outcome.reason) };
 }
 

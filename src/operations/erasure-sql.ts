@@ -87,7 +87,9 @@ export async function replaceAddress(sql: Sql, accountId: number, address: strin
   const pattern = `(?<![\\w.+-])${literal}(?![\\w-])`;
   const replaced = (column: string): string =>
     `${column} = regexp_replace(${column}, $1, 'erased', 'gi') WHERE ${column} ~* $1`;
+  await sql.query("SELECT set_config('naru.erasing', 'on', true)");
   await sql.query(`UPDATE audit_entry SET ${replaced('reason')}`, [pattern]);
+  await sql.query("SELECT set_config('naru.erasing', 'off', true)");
   await sql.query(`UPDATE page_change SET ${replaced('reply')}`, [pattern]);
   const values = [pattern, accountId];
   await sql.query(`UPDATE account SET ${replaced('suspend_reason')} AND id = $2`, values);

@@ -84,7 +84,7 @@ test('the apps and one app show their usage and how they were recognised, and ax
     await page.getByText('https://app.example/chat').waitFor();
     await page.locator('svg.chart').waitFor();
     assert.deepEqual(await axe(), []);
-    await page.getByRole('main').getByRole('button', { name: 'Chat', exact: false }).first().click();
+    await page.getByRole('main').getByRole('link', { name: 'Chat' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Chat' }).waitFor();
     await page.locator('dd', { hasText: 'unknown-client' }).waitFor();
     await page.locator('svg.chart').waitFor();

@@ -141,7 +141,7 @@ test('a running server keeps its price over a refresh, and uses the new one afte
     assert.equal((await installation.run('models', 'refresh', '--from', `${source.url}/models`)).code, 0);
     serving.child.kill('SIGHUP');
     await eventually('the refusal', 5_000, () =>
-      /not reloaded.*\n.*models\[0\]\.context_length: is missing, and the public facts of/.test(
+      /not reloaded.*models\[0\]\.context_length: is missing, and the public facts of/.test(
         serving?.err() ?? '',
       )
         ? true

@@ -87,7 +87,7 @@ test('an admin sees what the file changes, reloads it, and a file with faults ch
   assert.deepEqual(originOf('listen.host'), ['127.0.0.1', 'default']);
   assert.deepEqual(originOf('--config'), [file, 'command_line']);
   assert.deepEqual(originOf('--data-dir'), [installation.dataDir, 'command_line']);
-  assert.deepEqual(originOf('--workers'), ['1', 'default']);
+  assert.deepEqual(originOf('--workers'), ['1', 'command_line']);
   const burst = reloaded.values.find(({ path }: { path: string }) => path === 'limits.burst');
   assert.deepEqual([burst.value, burst.origin], ['77', 'file']);
 

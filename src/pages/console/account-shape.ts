@@ -27,7 +27,11 @@ export const consoleAccountShape = z.strictObject({
 });
 
 /** A business number in a body, with or without hyphens. */
-export const businessNumberText = reading(z.string(), parseBusinessNumber, requirements.businessNumber);
+export const businessNumberText = reading(
+  z.string().max(100),
+  parseBusinessNumber,
+  requirements.businessNumber,
+);
 
 /** How many days of spend the console shows, today included. */
 export const spendDays = 30;

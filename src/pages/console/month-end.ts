@@ -20,7 +20,7 @@ import { noSuchAccount } from './account-shape.ts';
 import { exportCsv, ledgerCsv } from './ledger-csv.ts';
 
 /** From 1970 to 2999: the days beside them have years of four digits. */
-const dayText = day.regex(/^(?:19[7-9]\d|2\d{3})-/);
+const dayText = day.max(10).regex(/^(?:19[7-9]\d|2\d{3})-/);
 const days = { from: dayText, to: dayText.describe('The last day in Korean time (KST)') };
 const maxDays = 800;
 

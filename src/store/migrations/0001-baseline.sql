@@ -774,10 +774,13 @@ CREATE INDEX audit_entry_account ON audit_entry (account_id, id) WHERE account_i
 CREATE INDEX audit_entry_operator ON audit_entry (operator_id, id) WHERE operator_id IS NOT NULL;
 CREATE INDEX audit_entry_act ON audit_entry (act, id);
 
--- In a reason the address of a person is replaced when the person is erased.
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE OR UPDATE OF id, at, operator_id, who, role, act, account_id, subject, before, after
   ON audit_entry EXECUTE FUNCTION refuse_change();
 ALTER TABLE audit_entry ENABLE ALWAYS TRIGGER append_only;
+-- In a reason the address of a person is replaced when the person is erased, and in no other transaction.
+CREATE TRIGGER append_only_reason BEFORE UPDATE ON audit_entry
+  WHEN (current_setting('naru.erasing', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION refuse_change();
+ALTER TABLE audit_entry ENABLE ALWAYS TRIGGER append_only_reason;
 
 -- What operators tell account owners on every page of the dashboard. An announcement that was taken back keeps its row.
 CREATE TABLE announcement (
