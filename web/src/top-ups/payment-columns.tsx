@@ -26,6 +26,7 @@ export function usePaymentColumns<Row extends Payment>(): readonly Column<Row>[]
       {
         id: 'state',
         header: t('column.state'),
+        kind: 'state',
         cell: (row) => <Status tone={tones[row.state]}>{t(`payment.${row.state}`)}</Status>,
         value: (row) => row.state,
       },
