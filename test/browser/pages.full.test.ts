@@ -359,15 +359,13 @@ test('a top-up is requested once, and withdrawn', fullOnly, async () => {
 test('a row is a link, and the filters of the list filter its histogram', async () => {
   const { page, assertClean, close } = await openPage('/requests');
   const row = page.getByRole('row').nth(1);
-  assert.match(
-    (await row.getByRole('link').first().getAttribute('href')) ?? '',
-    /^\/dashboard\/requests\/gen-/,
-  );
+  const address = (await row.getByRole('link').first().getAttribute('href')) ?? '';
+  assert.match(address, /^\/dashboard\/requests\/gen-/);
   const chart = page.getByRole('slider');
   assert.match((await chart.getAttribute('aria-valuetext')) ?? '', /200 \d.*502 1/);
   await page.getByRole('combobox', { name: '결과' }).selectOption('failed');
   await page.locator('[role=slider][aria-valuetext*="502 1"]:not([aria-valuetext*="200 "])').waitFor();
-  await page.getByRole('searchbox').fill(failedId);
+  await page.getByRole('searchbox').fill(address.replace('/dashboard/requests/', ''));
   await page.keyboard.press('Enter');
   await chart.waitFor({ state: 'detached' });
   assertClean();
@@ -403,12 +401,14 @@ test('an unknown address keeps the navigation', async () => {
 });
 
 test('the ledger and a request are printed without what can be pressed', async () => {
-  const { page, assertClean, close } = await openPage('/transactions');
+  const { page, assertClean, close } = await openPage('/requests');
+  const request = await page.getByRole('row').nth(1).getByRole('link').first().getAttribute('href');
+  await follow(page, '/dashboard/transactions', '거래 내역');
   await page.getByRole('row').nth(1).waitFor();
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  for (const path of [null, `/requests/${failedId}`]) {
+  for (const path of [null, request]) {
     if (path !== null) {
-      await page.goto(`/dashboard${path}`);
+      await page.goto(path);
       await page.getByRole('heading', { level: 2 }).first().waitFor();
     }
     assert.equal(await page.getByRole('navigation').count(), 0);
