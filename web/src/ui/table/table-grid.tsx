@@ -106,8 +106,12 @@ function Scroller(props: {
       aria-label={props.label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must take the focus.
       tabIndex={0}
-      className="table-scroll relative overflow-auto border-y"
-      style={props.maxHeightPx === undefined ? undefined : { maxHeight: props.maxHeightPx }}
+      className="table-scroll relative max-h-(--list-height) overflow-auto border-y"
+      style={
+        props.maxHeightPx === undefined
+          ? undefined
+          : ({ '--list-height': `${props.maxHeightPx}px` } as React.CSSProperties)
+      }
     >
       {props.children}
     </section>
