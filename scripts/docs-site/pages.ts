@@ -74,7 +74,6 @@ export const pageGroups: readonly PageGroup[] = [
       page('Commands', 'docs/operating.md#commands', 'commands'),
       page('Metrics', 'docs/operating.md#metrics', 'metrics'),
       page('Providers', 'docs/providers.md'),
-      page('Glossary', 'docs/glossary.md'),
     ],
   },
   {
