@@ -4,7 +4,7 @@
  * a refund, leavers, outages and the month end. Its commands are those of the pages. `--quick` has a few
  * days of the month. Prints a line a step; `--record` writes `docs/operations/trial.md`.
  */
-import './build-program.ts';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +14,9 @@ import { runTrial } from './operator/trial.ts';
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, record: { type: 'boolean', default: false } },
 });
+const root = join(import.meta.dirname, '../..');
+// The service may not write to the program, so its owner builds it.
+execFileSync(process.execPath, [join(root, 'scripts/build.ts')], { stdio: 'inherit' });
 const beganMs = performance.now();
 const steps = await runTrial({
   quick: values.quick,
@@ -21,7 +24,7 @@ const steps = await runTrial({
 });
 const tookMs = performance.now() - beganMs;
 if (values.record) {
-  const folder = join(import.meta.dirname, '../../docs/operations');
+  const folder = join(root, 'docs/operations');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'trial.md'), reportOf(steps, tookMs, values.quick));
 }

@@ -8,11 +8,10 @@ import { Database } from '../../src/store/database.ts';
 export async function shiftDatabaseClock(address: DatabaseAddress, shift: string): Promise<void> {
   const database = new Database(address, 1);
   await database.query('CREATE SCHEMA IF NOT EXISTS other_clock');
-  for (const name of ['clock_timestamp', 'now', 'statement_timestamp'])
-    await database.query(
-      `CREATE OR REPLACE FUNCTION other_clock.${name}() RETURNS timestamptz LANGUAGE sql AS
-       $$ SELECT pg_catalog.${name}() ${shift} $$`,
-    );
+  await database.query(
+    `CREATE OR REPLACE FUNCTION other_clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
+     $$ SELECT pg_catalog.clock_timestamp() ${shift} $$`,
+  );
   await database.query(
     `ALTER DATABASE ${address.database} SET search_path = public, other_clock, pg_catalog`,
   );
