@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { parseEmail } from '../../src/identity/email.ts';
 import type { NewLink } from '../../src/identity/links-sql.ts';
+import { until } from '../harness/until.ts';
 import { browser, cli, type IdentityWorld, openWorld, password, sha256, tokenOf } from './world.ts';
 
 let world: IdentityWorld;
@@ -95,7 +96,19 @@ test('a replaced owner loses sessions, password and links; the new one sets a pa
   await world.owner(await world.account(), 'busy@example.com');
   assert.equal(await replace('busy@example.com'), 'email_taken');
   assert.notEqual(await world.identity.findSession(old.token), null);
-  const made = await Promise.all([replace('joins@example.com'), replace('also-joins@example.com')]);
+  // Both have read who the owner is when the first goes on.
+  const { both } = await world.database.transaction(async (sql) => {
+    await sql.query('SELECT FROM owner WHERE id = $1 FOR UPDATE', [old.ownerId]);
+    const begun = Promise.all([replace('joins@example.com'), replace('also-joins@example.com')]);
+    await until('both wait', async () => {
+      const [row] = await world.database.query<{ waiting: bigint }>(
+        "SELECT count(*) AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      return row?.waiting === 2n;
+    });
+    return { both: begun };
+  });
+  const made = await both;
   const [link, ...others] = made.filter((one) => typeof one !== 'string');
   assert.ok(link !== undefined && others.length === 0, JSON.stringify(made));
   for (const token of [old.token, ownerless]) assert.equal(await world.identity.findSession(token), null);
