@@ -124,7 +124,7 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
   await requests.nth(2).waitFor();
   assert.equal(await requests.count(), 3);
   await follow(page, '/dashboard/apps', '앱별');
-  await rowOf('우리 쇼핑몰').getByRole('button').first().click();
+  await rowOf('우리 쇼핑몰').getByRole('link', { name: '우리 쇼핑몰' }).click();
   await page.getByRole('button', { name: 'curl 분리' }).click();
   await page.getByRole('button', { name: 'curl 분리' }).waitFor({ state: 'detached' });
   await page.getByRole('link', { name: '앱 목록' }).click();

@@ -132,7 +132,7 @@ test(
   async () => {
     const one = await gateway.account();
     const { page, axe, assertClean, close } = await openPage(`/accounts?search=${one.accountId}`);
-    await page.getByRole('button', { name: new RegExp(`#${one.accountId}$`) }).click();
+    await page.getByRole('link', { name: new RegExp(`#${one.accountId}$`) }).click();
     await page.getByRole('button', { name: '크레딧 지급' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: '크레딧 지급' }).click();
@@ -354,7 +354,7 @@ test('an admin adds an operator, and creates a token that is shown once and revo
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: '운영자 추가' }).click();
   await dialog.getByLabel('이름').fill('김 지원');
-  await dialog.getByRole('radio', { name: '지원' }).click();
+  await dialog.getByRole('button', { name: '지원', exact: true }).click();
   await dialog.getByRole('button', { name: '운영자 추가' }).dblclick();
   await dialog.getByText(/\/console\/link#/).waitFor();
   await dialog.getByRole('button', { name: '닫기' }).click();
@@ -423,7 +423,8 @@ test('the export of a list has every row of it; a refused file is a message', as
   assert.equal(lines, acts);
   await page.getByText(`행 ${acts}개를 CSV 파일로 저장했습니다.`).waitFor();
   await context.clearCookies();
-  await page.getByRole('button', { name: 'CSV 저장' }).click();
+  await page.getByRole('button', { name: '내보내기' }).click();
+  await page.getByRole('menuitem', { name: 'CSV' }).click();
   await page.getByRole('dialog', { name: '로그인이 만료되었습니다' }).waitFor();
   await close();
 });

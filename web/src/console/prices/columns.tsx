@@ -239,7 +239,7 @@ export function useHistoryColumns(): readonly Column<Version>[] {
       ...names,
       ...rates,
       {
-        id: 'usdKrw',
+        id: 'exchangeRate',
         header: t('column.usdKrw'),
         kind: 'number',
         cell: ({ stated }) =>
