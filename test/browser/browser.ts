@@ -181,7 +181,7 @@ async function openView(
       hasTouch: width < 720,
     });
     const limitMs = scaledLimit(20_000);
-    created.setDefaultTimeout(Math.min(limitMs, 25_000));
+    created.setDefaultTimeout(limitMs);
     created.setDefaultNavigationTimeout(limitMs);
     return created;
   });
