@@ -40,8 +40,8 @@ export type PaymentStart =
   | { readonly kind: 'too_many' };
 
 /**
- * Payments by card: the grant and each deduction of a canceled payment happen once, whoever reports
- * them, in whatever order and however often (spec:money/8).
+ * Payments by card. The grant and the deduction of each cancellation are made once, in any order and
+ * however often they are reported (spec:money/8).
  */
 export function paymentOperations(context: PaymentContext) {
   const { database, clock } = context;
@@ -157,7 +157,7 @@ async function start(
     ...(await provider.create({ orderId, amount, returnUrl })),
   }));
   if (created.kind !== 'created') {
-    // Nobody knows where it could be paid.
+    // Without an address the order cannot be paid.
     await failOrder(context, orderId, created.kind === 'refused' ? created.code : 'NOT_CREATED');
     return created;
   }

@@ -1,6 +1,6 @@
 /**
  * Payments by card against an emulator of the provider: every payment is granted once and every
- * cancellation deducted once, whoever reports it, however often, in whatever order.
+ * cancellation is deducted once, in any order and however often they are reported.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
