@@ -14,7 +14,8 @@ import {
   resolveQuarantined,
   storeQuarantined,
 } from './quarantine-sql.ts';
-import { type SettlementRow, settleBatch } from './settlement-sql.ts';
+import { type SettlementRow, settleBatch, Uncharged } from './settlement-sql.ts';
+import { readSettled } from './settlement-statements-sql.ts';
 import { mayPass } from './settler.ts';
 
 /** The rest of a longer reason adds nothing. */
@@ -175,8 +176,14 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
   }
 }
 
-/** Ends the wait of a settlement in the transaction that settles it. Throws when it has ended. */
+/**
+ * Ends the wait of a settlement in the transaction that settles it. Throws when it has ended, and when
+ * its own process had given it up (`readGivenUp`).
+ */
 async function endAsSettled(sql: Sql, row: SettlementRow): Promise<void> {
+  const { text, values } = readSettled([row]);
+  if (row.cost > 0n && (await sql.query(text, values)).length === 0)
+    throw new Uncharged('its own process recorded the request as failed: write it off');
   if (!(await resolveQuarantined(sql, row.uuid, 'settled', null)))
     throw new Error('another operator has decided about it meanwhile');
   await recordChange(sql, 'account', row.accountId);

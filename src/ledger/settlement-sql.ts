@@ -15,6 +15,7 @@ import {
   insertNew,
   insertUnlessThere,
   readBalances,
+  readGivenUp,
   readKeyAges,
   readPrunedMonths,
   readSettled,
@@ -194,7 +195,10 @@ export class Uncharged extends Error {
   override readonly name = 'Uncharged';
 }
 
-/** Of a row that moves nothing, the ledger has the charge; throws `Uncharged` otherwise. */
+/**
+ * Of a row that moves nothing, the ledger has the charge, or it was given up: a journal whose sync
+ * failed may keep it all the same. Throws `Uncharged` otherwise.
+ */
 async function refuseUncharged(
   sent: Pipeline,
   rows: readonly SettlementRow[],
@@ -206,8 +210,12 @@ async function refuseUncharged(
   const entries = await sent.query<{ id: string; amount: bigint }>(readSettled(replayed));
   const costOf = new Map(entries.rows.map(({ id, amount }) => [plain(id), -amount]));
   for (const { uuid, cost } of fresh) if (cost > 0n) costOf.set(uuid, cost);
-  for (const { uuid, cost } of replayed) {
-    if (costOf.get(uuid) === cost) continue;
+  const uncharged = replayed.filter(({ uuid, cost }) => costOf.get(uuid) !== cost);
+  if (uncharged.length === 0) return;
+  const { rows: found } = await sent.query<{ id: string }>(readGivenUp(uncharged));
+  const givenUp = new Set(found.map(({ id }) => plain(id)));
+  for (const { uuid } of uncharged) {
+    if (givenUp.has(uuid)) continue;
     const charge = costOf.has(uuid) ? `with a charge of ${costOf.get(uuid)} micro-won` : 'without a charge';
     throw new Uncharged(
       `the request is recorded ${charge}: deduct what its cost lacks with naru credit adjust, then write it off`,

@@ -51,6 +51,10 @@ export const readPrunedMonths = `SELECT from_id, to_id FROM ${droppedMonthsSql} 
 const selectSettled =
   'SELECT generation_id AS id, amount FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])';
 
+/** `orphanFailure` names no model. */
+const selectGivenUp =
+  'SELECT id FROM generation WHERE account_id = ANY($1::bigint[]) AND id = ANY($2::uuid[]) AND cost = 0 AND status = 500 AND model IS NOT NULL';
+
 /** Keys are where their account is, so that server can be asked. */
 const selectKeys =
   'SELECT id, account_id, created_at FROM api_key WHERE account_id = ANY($1::bigint[]) AND id = ANY($2::bigint[])';
@@ -108,14 +112,22 @@ export function insertUnlessThere<Row extends GenerationRow>(
 
 /** The entries of these in the ledger: the id of the generation and the amount, in micro-won. */
 export function readSettled(rows: readonly Pick<GenerationRow, 'accountId' | 'uuid'>[]): Statement {
-  return {
-    name: 'settled-generations',
-    text: selectSettled,
-    values: [
-      int8ArrayOfNumbers([...new Set(rows.map((row) => row.accountId))]),
-      uuidArray(rows.map((row) => row.uuid)),
-    ],
-  };
+  return { name: 'settled-generations', text: selectSettled, values: placesOf(rows) };
+}
+
+/**
+ * Those that are recorded as failed by the process that served them: it gave up their charge, and the
+ * client got no complete response.
+ */
+export function readGivenUp(rows: readonly Pick<GenerationRow, 'accountId' | 'uuid'>[]): Statement {
+  return { name: 'given-up-generations', text: selectGivenUp, values: placesOf(rows) };
+}
+
+function placesOf(rows: readonly Pick<GenerationRow, 'accountId' | 'uuid'>[]): Statement['values'] {
+  return [
+    int8ArrayOfNumbers([...new Set(rows.map((row) => row.accountId))]),
+    uuidArray(rows.map((row) => row.uuid)),
+  ];
 }
 
 /** When the keys of these were created; one that does not exist is left out. */

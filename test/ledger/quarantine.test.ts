@@ -256,18 +256,22 @@ test('two attempts to store what was refused store each once, and release its re
   );
 });
 
-test('a retry settles what is not charged: neither a record without its entry nor a decision of another operator counts as a charge', async (t) => {
+test('a retry settles what is not charged: neither the record of a dead node nor a decision of another operator counts as a charge', async (t) => {
   const world = await openLedger(t);
   const { database, generation } = world;
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
   const [recorded, charged, contested] = [generation(5n), generation(6n), generation(7n)];
-  for (const row of [recorded, charged, contested]) await quarantine.add(row, 'no', []);
-  await world.settle({ ...recorded, status: 500, errorType: 'server', cost: 0n }, charged);
+  // Its journal kept what it had reported as lost.
+  const givenUp = generation(8n);
+  for (const row of [recorded, charged, contested, givenUp]) await quarantine.add(row, 'no', []);
+  const failed = { status: 500, errorType: 'server', cost: 0n } as const;
+  await world.settle({ ...recorded, ...failed, model: null }, charged, { ...givenUp, ...failed });
   const tries = await Promise.all([
     retryQuarantined(database, null),
     writeOffQuarantined(database, { uuid: contested.uuid, reason: 'x' }),
   ]);
   assert.match(tries[0].get(recorded.uuid) ?? '', /recorded without a charge/);
+  assert.match(tries[0].get(givenUp.uuid) ?? '', /recorded the request as failed: write it off/);
   assert.equal(tries[0].get(charged.uuid), null);
   const [{ resolution } = { resolution: null }] = (await listQuarantined(database, true)).filter(
     ({ uuid }) => uuid === contested.uuid,
@@ -276,8 +280,9 @@ test('a retry settles what is not charged: neither a record without its entry no
   assert.deepEqual(entries, resolution === 'settled' ? [-6n, -7n] : [-6n]);
   assert.deepEqual(
     (await listQuarantined(database)).map(({ uuid }) => uuid),
-    [recorded.uuid],
+    [recorded.uuid, givenUp.uuid],
   );
+  assert.ok(await writeOffQuarantined(database, { uuid: givenUp.uuid, reason: 'given up' }));
   // What a person finds out: the charge was lost, and the account pays it by an adjustment.
   assert.ok(await writeOffQuarantined(database, { uuid: recorded.uuid, reason: 'adjusted' }));
   assert.deepEqual(await world.differences(), []);

@@ -99,6 +99,15 @@ export const readSettled: typeof real.readSettled = (rows) =>
     }),
   );
 
+export const readGivenUp: typeof real.readGivenUp = (rows) =>
+  statementOf((tx) =>
+    rows.flatMap(({ accountId, uuid }) => {
+      const record = tx.get('generation', `${accountId}/${uuid}`);
+      const isGivenUp = record?.status === 500 && record.cost === 0n && record.model !== null;
+      return isGivenUp ? [{ id: uuid }] : [];
+    }),
+  );
+
 export const readKeyAges: typeof real.readKeyAges = (rows) =>
   statementOf((tx) =>
     rows.flatMap(({ keyId }) => {
