@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
-import { incompleteLine } from '../../src/pages/csv.ts';
+import { incompleteLine } from '../../src/pages/csv-stream.ts';
 import { sessionCookies } from '../../src/pages/page-reply.ts';
 import { isoDay, seoulDayAt } from '../../src/time/period.ts';
 import { isTableAwaited, lockTable } from '../harness/citus.ts';

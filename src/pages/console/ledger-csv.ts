@@ -5,7 +5,7 @@ import type { Database } from '../../store/database.ts';
 import { seoulIsoOf } from '../../time/period.ts';
 import type { Cell } from '../../wire/csv.ts';
 import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-id.ts';
-import { csvStream } from '../csv.ts';
+import { csvStream } from '../csv-stream.ts';
 import type { PageReply } from '../page-reply.ts';
 
 const header = [
