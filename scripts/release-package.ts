@@ -26,7 +26,7 @@ export const packagedFiles: readonly string[] = [
   'deploy',
   'docs/images',
   'naru.example.yaml',
-  ...pageFiles.filter((file) => file !== 'docs/works-with.md' && !file.startsWith('deploy/')),
+  ...pageFiles.filter((file) => existsSync(join(root, file)) && !file.startsWith('deploy/')),
 ];
 /** Named by the configuration page, for editors. */
 const schemaFile = 'docs/naru.schema.json';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { commandsPage } from './commands.ts';
 import { configurationPage, schemaText } from './configuration.ts';
 import { evidencePage } from './evidence.ts';
 import { providersPage } from './providers.ts';
@@ -18,6 +19,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     [configuration, configurationPage(read(configuration))],
     [providers, providersPage(read(providers))],
+    ['docs/commands.md', commandsPage()],
     ['docs/works-with.md', worksWithText()],
     ['docs/evidence.md', evidencePage()],
     ['docs/naru.schema.json', schemaText()],

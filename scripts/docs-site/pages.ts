@@ -50,7 +50,6 @@ export const pageGroups: readonly PageGroup[] = [
       page('Sizing', 'docs/scale.md'),
       page('Installing a release', 'docs/installing.md'),
       page('Overview', 'README.md', 'overview'),
-      page('Changelog', 'CHANGELOG.md'),
     ],
   },
   { title: 'Tasks', pages: [page('All tasks', 'docs/tasks.md'), ...taskPages('docs/tasks.md', '')] },
@@ -71,7 +70,7 @@ export const pageGroups: readonly PageGroup[] = [
     title: 'Reference',
     pages: [
       page('Configuration', 'docs/configuration.md'),
-      page('Commands', 'docs/operating.md#commands', 'commands'),
+      page('Commands', 'docs/commands.md'),
       page('Metrics', 'docs/operating.md#metrics', 'metrics'),
       page('Providers', 'docs/providers.md'),
     ],

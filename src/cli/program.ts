@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { OperatorError } from '../errors/operator-error.ts';
 import { OutputClosed } from '../errors/output-closed.ts';
 import { addAccountCommands } from './commands/account.ts';
@@ -40,9 +40,32 @@ Exit codes: 0 success, 1 failure, 2 usage error.`;
 
 /** Runs one command line and returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function runCli(proc: CliContext, args: readonly string[]): Promise<number> {
-  const state = { exitCode: 0 };
+  const state: CliState = { exitCode: 0 };
   // The audit log names whom `--as` states.
   const cli = { ...proc, progress: createProgress(proc) };
+  const program = createProgram(cli, state);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return state.exitCode;
+  } catch (error) {
+    cli.progress(null);
+    if (error instanceof OutputClosed) return state.exitCode;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (!(error instanceof OperatorError)) throw error;
+    cli.err(`naru: ${error.message}\n`);
+    return 1;
+  } finally {
+    cli.progress(null);
+  }
+}
+
+/** The exit code of a command that failed without an error. */
+interface CliState {
+  exitCode: number;
+}
+
+/** Every command, none of which is run. */
+export function createProgram(cli: CliContext & { user: string }, state: CliState): Command {
   const program = new StrictCommand('naru')
     .description('An inference gateway that bills exactly, in Korean won.')
     .version(cli.version, '-V, --version', 'print the version')
@@ -86,17 +109,5 @@ export async function runCli(proc: CliContext, args: readonly string[]): Promise
   addSessionCommands(program, cli);
   addAuditCommand(program, cli);
   addCompletionCommand(program, cli);
-  try {
-    await program.parseAsync([...args], { from: 'user' });
-    return state.exitCode;
-  } catch (error) {
-    cli.progress(null);
-    if (error instanceof OutputClosed) return state.exitCode;
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof OperatorError)) throw error;
-    cli.err(`naru: ${error.message}\n`);
-    return 1;
-  } finally {
-    cli.progress(null);
-  }
+  return program;
 }

@@ -12,7 +12,6 @@ import { parseCommand as parse } from './parse-command.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const operating = read('docs/operating.md');
 const pages = [
   ...pageFiles.filter((file) =>
     /^README|quick-start|checklist|tasks|operating|runbook|lost-nodes|CHANGELOG/.test(file),
@@ -62,20 +61,6 @@ test('the commands of the pages parse', async () => {
     const { code: exitCode, output } = await parse(isWhole ? words : [...words, '--help']);
     assert.equal(exitCode, 0, `${command}\n${output}`);
   }
-});
-
-test('docs/operating.md has every command of the program', async () => {
-  const { output } = await parse(['--help']);
-  const commands = [...output.matchAll(/^ {2}([a-z][a-z-]*)(?: \[options\])?(?: <\w+>)?(?: {2,}|$)/gm)].map(
-    (match) => match[1] ?? '',
-  );
-  assert.ok(commands.length >= 20, output);
-  const rows = operating.split('\n').filter((line) => line.startsWith('| `bin/naru '));
-  const missing = commands.filter(
-    (command) =>
-      !rows.some((row) => row.includes(`\`bin/naru ${command}`) || row.includes(`, \`${command}\``)),
-  );
-  assert.deepEqual(missing, []);
 });
 
 test('the files that the pages name exist', () => {
