@@ -4,7 +4,7 @@ import { shiftDatabaseClock } from '../../harness/database-clock.ts';
 import { until } from '../../harness/until.ts';
 import { reply } from '../../harness/upstream.ts';
 import { commandsOf } from './pages.ts';
-import { signInAsOwner } from './start.ts';
+import { signInAsOwner, signInAtProvider } from './start.ts';
 import { site, type Trial } from './steps.ts';
 
 const hourMs = 3_600_000;
@@ -22,6 +22,8 @@ export async function liveThroughMonth(trial: Trial): Promise<void> {
     () => topUp(trial),
     () => changeLimit(trial),
     () => refund(trial),
+    () => pay(trial),
+    () => erase(trial),
     () => outage(trial),
     () => loseMachine(trial),
     () => leave(trial),
@@ -62,10 +64,10 @@ async function moveClock(trial: Trial, toMs: number): Promise<void> {
 }
 
 async function topUp(trial: Trial): Promise<void> {
-  const before = await trial.balance();
+  const before = await trial.balanceMicro();
   await trial.step('docs/tasks.md#top-up-an-account', {
     check: async () => {
-      assert.equal((await trial.balance()) - before, 30_000);
+      assert.equal((await trial.balanceMicro()) - before, 30_000_000_000n);
       return 'the balance rose by 30,000 won';
     },
   });
@@ -76,31 +78,99 @@ async function keyHash(trial: Trial): Promise<string> {
   return String(keys.find(({ name }) => name === 'app')?.hash);
 }
 
+/** What the key says of itself. */
+async function ownKey(trial: Trial): Promise<{ readonly limit: number; readonly usage: number }> {
+  const headers = { authorization: `Bearer ${trial.calls.key}` };
+  const response = await fetch(`${site}/api/v1/key`, { headers });
+  return ((await response.json()) as { data: { limit: number; usage: number } }).data;
+}
+
 async function changeLimit(trial: Trial): Promise<void> {
   await trial.step('docs/tasks.md#change-a-limit', {
     words: { KEY: (await keyHash(trial)).slice(0, 8) },
     check: async () => {
-      const response = await fetch(`${site}/api/v1/key`, {
-        headers: { authorization: `Bearer ${trial.calls.key}` },
-      });
-      const { data } = (await response.json()) as { data: { limit: number } };
-      assert.equal(data.limit, 20_000);
+      assert.equal((await ownKey(trial)).limit, 20_000);
       return 'the key has the new limit a second later';
     },
   });
 }
 
 async function refund(trial: Trial): Promise<void> {
-  const before = await trial.balance();
+  const { seen } = trial.calls;
+  const before = await trial.balanceMicro();
   await trial.step('docs/tasks.md#refund-a-request', {
-    words: { GENERATION: trial.calls.seen.lastId },
+    words: { GENERATION: seen.lastId },
     check: async (printed) => {
-      const refunded = (await trial.balance()) - before;
-      assert.ok(refunded > 0, String(refunded));
+      const refunded = (await trial.balanceMicro()) - before;
+      assert.ok(refunded > 0n, String(refunded));
       assert.match(printed[0]?.out ?? '', /cost/);
-      return `${refunded.toFixed(6)} won are back, the charge stays`;
+      return `${Number(refunded) / 1e6} won are back, the charge stays`;
     },
   });
+  const beganMs = performance.now();
+  const { usage } = await ownKey(trial);
+  const earlier = seen.costMicro;
+  await trial.calls.call(1);
+  await trial.first.run(
+    `naru credit refund --generation ${seen.lastId} --reason repeated --idempotency-key refund-2 --to-key-limit`,
+  );
+  await until('the key may spend it again', async () => Math.abs((await ownKey(trial)).usage - usage) < 1e-6);
+  trial.note(
+    'a refund to the limit',
+    beganMs,
+    `${Number(seen.costMicro - earlier) / 1e6} won are back, and the key may spend them`,
+  );
+}
+
+/** The owner pays by card, the provider reports it twice, and an operator of its groups returns a part. */
+async function pay(trial: Trial): Promise<void> {
+  const { toss } = trial.parts;
+  const beganMs = performance.now();
+  const before = await trial.balanceMicro();
+  const owner = await signInAtProvider(trial, 'dashboard', 's1|owner@example.com|true');
+  const ordered = await owner.send('POST', '/dashboard/api/payments', { amount_micro: '10000000000' });
+  const { orderId, ...returned } = toss.approve(JSON.parse(ordered.text).checkout_url);
+  const report = async (): Promise<number> =>
+    (
+      await fetch(`${site}/webhooks/payments`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(toss.webhook(orderId)),
+      })
+    ).status;
+  const paid = await owner.send('POST', `/dashboard/api/payments/${orderId}/complete`, returned);
+  assert.equal(JSON.parse(paid.text).state, 'paid', paid.text);
+  assert.deepEqual([await report(), await report()], [200, 200]);
+  assert.equal((await trial.balanceMicro()) - before, 10_000_000_000n);
+  const finance = await signInAtProvider(trial, 'console', 's8|finance@example.com|true|finance');
+  const cancel = { amount_micro: '4000000000', reason: 'ordered too much' };
+  const canceled = await finance.send('POST', `/console/api/payments/${orderId}/cancel`, cancel);
+  assert.equal(canceled.status, 200, canceled.text);
+  assert.deepEqual([await report(), await report()], [200, 200]);
+  assert.equal((await trial.balanceMicro()) - before, 6_000_000_000n);
+  await assert.rejects(signInAtProvider(trial, 'console', 's9|other@example.com|true|sales'), /refused=/);
+  trial.note(
+    'a payment by card',
+    beganMs,
+    '10,000 won once, 4,000 returned by an operator whom a group of the provider lets in',
+  );
+}
+
+/** A customer closes the account, and its person is erased. */
+async function erase(trial: Trial): Promise<void> {
+  const email = 'customer@example.com';
+  const [made] = await trial.first.rows(`naru account create --name 김고객 --email ${email}`);
+  const of = Number(made.account_id);
+  const invited = await trial.first.run(`naru account invite --account ${of} --email ${email}`);
+  await signInAsOwner(trial, invited.out, email, 's3');
+  const beganMs = performance.now();
+  await trial.first.run(`naru account close ${of} --reason '${email} asked'`);
+  const shown = await trial.first.run(`naru account erase-person ${of}`);
+  assert.match(shown.err, /nothing was erased/);
+  await trial.first.run(`naru account erase-person ${of} --yes`);
+  for (const list of ['account list', 'audit', 'session list'])
+    assert.doesNotMatch(JSON.stringify(await trial.first.rows(`naru ${list}`)), /customer@example|김고객/);
+  trial.note('erase a person', beganMs, 'no list and no act has the name or the address');
 }
 
 async function outage(trial: Trial): Promise<void> {

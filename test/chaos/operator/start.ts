@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { paymentConfig } from '../../harness/toss.ts';
 import { Browser, startCaller } from './clients.ts';
 import type { Machine } from './machine.ts';
 import { blocksOf, commandsOf } from './pages.ts';
@@ -70,7 +71,11 @@ function configuration(trial: Trial, machine: Machine): string {
     ['port: 8788', `port: ${machine.adminPort}`],
     ['https://console.example.com', consoleSite],
     ['https://naru.example.com', site],
-    ['issuer: https://login.example.com', `issuer: "${trial.parts.issuer.issuer}"`],
+    [
+      'issuer: https://login.example.com',
+      `issuer: "${trial.parts.issuer.issuer}", operator_roles: { finance: admin }`,
+    ],
+    ['providers:', `payments: ${JSON.stringify(paymentConfig(trial.parts.toss.url).payments)}\nproviders:`],
     [
       'endpoint: https://s3.ap-northeast-2.amazonaws.com',
       `endpoint: ${trial.parts.s3.endpoint}\n    allow_http: true\n    path_style: true`,
@@ -106,11 +111,7 @@ export async function signInAsOwner(
     password: `a password of ${subject}`,
   });
   assert.equal(redeemed.status, 200, redeemed.text);
-  const browser = new Browser(site, ports.nginx);
-  const { text } = await browser.send('POST', '/dashboard/api/sign-in/oidc');
-  const back = await trial.parts.issuer.visit(JSON.parse(text).url, `${subject}|${email}|true`);
-  const { location } = await browser.send('GET', back.pathname + back.search);
-  assert.equal(location, '/dashboard/');
+  const browser = await signInAtProvider(trial, 'dashboard', `${subject}|${email}|true`);
   const account = await browser.send('GET', '/dashboard/api/account');
   assert.equal(account.status, 200, account.text);
   trial.note(
@@ -118,6 +119,21 @@ export async function signInAsOwner(
     beganMs,
     `${email} sets a password by the link, then signs in by OpenID Connect`,
   );
+}
+
+/** Signs a person of the OpenID provider in to the dashboard or the console; throws when it is refused. */
+export async function signInAtProvider(
+  trial: Trial,
+  pages: 'dashboard' | 'console',
+  person: string,
+): Promise<Browser> {
+  const browser =
+    pages === 'console' ? new Browser(consoleSite, ports.console) : new Browser(site, ports.nginx);
+  const { text } = await browser.send('POST', `/${pages}/api/sign-in/oidc`);
+  const back = await trial.parts.issuer.visit(JSON.parse(text).url, person);
+  const { location } = await browser.send('GET', back.pathname + back.search);
+  assert.equal(location, `/${pages}/`);
+  return browser;
 }
 
 /** Opens a one-time link of the console as a browser does. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { S3Server } from '../../backup/s3-server.ts';
 import { type Nginx, startNginx } from '../../edge/nginx.ts';
 import type { OwnPostgres } from '../../harness/own-postgres.ts';
+import type { TossEmulator } from '../../harness/toss.ts';
 import type { Upstream } from '../../harness/upstream.ts';
 import type { OpenIdProvider } from '../../identity/openid-provider.ts';
 import type { Caller } from './clients.ts';
@@ -59,6 +60,7 @@ export interface TrialParts {
   readonly issuer: OpenIdProvider;
   readonly s3: S3Server;
   readonly upstream: Upstream;
+  readonly toss: TossEmulator;
   readonly postgres: OwnPostgres;
   readonly quick: boolean;
   readonly print: (line: string) => void;
@@ -128,9 +130,9 @@ export class Trial {
     this.parts.print(`${(step.tookMs / 1_000).toFixed(1).padStart(6)} s  ${place}: ${seen}`);
   }
 
-  async balance(): Promise<number> {
+  async balanceMicro(): Promise<bigint> {
     const [account] = await this.first.rows('naru account show 2');
-    return Number(account.balance_krw);
+    return BigInt(Math.round(Number(account.balance_krw) * 1e6));
   }
 
   /** Verifies the ledger, and compares its charges with what the clients saw. */

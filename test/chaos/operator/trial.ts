@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startS3Server } from '../../backup/s3-server.ts';
 import { ownBinDir, startOwnPostgres } from '../../harness/own-postgres.ts';
+import { TossEmulator } from '../../harness/toss.ts';
 import { startUpstream } from '../../harness/upstream.ts';
 import { startProvider } from '../../identity/openid-provider.ts';
 import { backUp, change, grow, loseEverything } from './grow.ts';
@@ -11,7 +12,7 @@ import { Machine } from './machine.ts';
 import { endMonth, liveThroughMonth } from './month.ts';
 import { allCommands } from './pages.ts';
 import { start } from './start.ts';
-import { Edge, ports, type StepDone, site, Trial } from './steps.ts';
+import { consoleSite, Edge, ports, type StepDone, site, Trial } from './steps.ts';
 
 /**
  * The trial of a new operator, who has the documents alone: each step runs the commands of a page as
@@ -33,11 +34,14 @@ export async function runTrial({ quick, print }: TrialOptions): Promise<readonly
     closing.push(() => close(opened));
     return opened;
   };
-  const redirectUri = `${site}/dashboard/api/sign-in/oidc/callback`;
+  const redirectUris = [`${site}/dashboard`, `${consoleSite}/console`].map(
+    (pages) => `${pages}/api/sign-in/oidc/callback`,
+  );
   try {
     const s3 = later(await startS3Server(), (server) => server.stop());
     const upstream = later(await startUpstream(), (server) => server.close());
-    const issuer = later(await startProvider(redirectUri), (provider) => provider.stop());
+    const issuer = later(await startProvider(...redirectUris), (provider) => provider.stop());
+    const toss = later(await TossEmulator.start(), (emulator) => emulator.close());
     const postgres = later(
       await startOwnPostgres(await ownBinDir(folder), undefined, { fsync: 'on' }),
       (server) => server.stop(),
@@ -48,7 +52,7 @@ export async function runTrial({ quick, print }: TrialOptions): Promise<readonly
         machine.loseUnit(),
       );
     }) as [Machine, Machine];
-    const trial = new Trial({ machines, edge, issuer, s3, upstream, postgres, quick, print });
+    const trial = new Trial({ machines, edge, issuer, s3, upstream, toss, postgres, quick, print });
     for (const phase of [start, backUp, loseEverything, change, grow, liveThroughMonth, endMonth])
       await phase(trial);
     const missing = allCommands().filter((command) => !trial.ran.has(command));
