@@ -9,7 +9,7 @@ import { openProvider } from './providers.ts';
 /** How a provider responded to the request for its models. */
 export interface ModelsResponse {
   readonly status: number;
-  /** Its message, without our credentials, when the status is not 200. */
+  /** Its message, without our credentials, or what is wrong with a list; empty when it is one. */
   readonly reason: string;
 }
 
@@ -31,13 +31,15 @@ export async function listModels(
     const { status, body } = await callUpstream({ ...request, method: 'GET' }, cancellation);
     const read: Buffer[] = [];
     for (let bytes = 0; bytes < maxBytes; ) {
-      const pieces = status === 200 ? null : await body.next();
+      const pieces = await body.next();
       if (pieces === null) break;
       read.push(...pieces);
       bytes = read.reduce((sum, { length }) => sum + length, 0);
     }
-    const reason = parseErrorMessage(Buffer.concat(read).toString('utf8'));
-    return { status, reason: provider.conceal(reason) };
+    const text = Buffer.concat(read).toString('utf8');
+    // A web site responds with 200 to every path.
+    if (status === 200) return { status, reason: /^\s*[{[]/.test(text) ? '' : 'the response is not JSON' };
+    return { status, reason: provider.conceal(parseErrorMessage(text)) };
   } finally {
     await provider.close();
   }

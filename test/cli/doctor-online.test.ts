@@ -11,6 +11,7 @@ import { configOf } from '../config/load-text.ts';
 import { type Certificate, makeCertificate } from '../harness/certificate-server.ts';
 import { program } from '../harness/program.ts';
 import { startProxy, startTlsInFront } from '../harness/proxy.ts';
+import { paymentConfig, TossEmulator } from '../harness/toss.ts';
 import { reply, startUpstream } from '../harness/upstream.ts';
 import { collectOutput, createInstallation, endOf } from './naru.ts';
 
@@ -167,4 +168,33 @@ test('what cannot be reached is named with its kind', async (t) => {
     assert.match(message, expected[at] ?? /never/);
   });
   assert.equal(findings.length, expected.length);
+});
+
+// spec:operator/1.27
+test('what responds but is not the API, such as a web site, is named too', async (t) => {
+  const site = await startUpstream();
+  const toss = await TossEmulator.start();
+  t.after(() => Promise.all([site.close(), toss.close()]));
+  site.always(reply.status(200, '<html>Welcome</html>'));
+  const { auth, payments } = paymentConfig(toss.url);
+  const examine = (secret_key: string) =>
+    examineOnline(
+      configOf(
+        JSON.stringify({
+          providers: [{ slug: 'p', dialect: 'openai', base_url: site.url }],
+          auth: { ...auth, oidc: { issuer: site.url, client_id: 'a', client_secret: 'b' } },
+          payments: { ...payments, secret_key },
+        }),
+      ),
+    );
+  const [provider, issuer, wrongKey] = await examine('test_sk_wrong');
+  assert.match(provider?.message ?? '', /: 200 \(the response is not JSON\)$/);
+  assert.match(issuer?.message ?? '', /: 200 \(.*content.type/i);
+  assert.match(wrongKey?.message ?? '', /UNAUTHORIZED_KEY$/);
+  assert.ok([provider, issuer, wrongKey].every((finding) => finding?.ok === false));
+  site.always(reply.status(302, null, { location: 'http://127.0.0.1:1/' }));
+  const [moved, , payment] = await examine(payments.secret_key);
+  assert.match(moved?.message ?? '', /: 302, it redirects/);
+  assert.deepEqual([payment?.name, payment?.ok], ['payments', true]);
+  assert.ok(toss.requests.every((request) => request.startsWith('GET ')));
 });

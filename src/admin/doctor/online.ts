@@ -4,6 +4,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import { request } from '../../http/client/request.ts';
 import { discoverIssuer } from '../../identity/oidc.ts';
 import { redact } from '../../log/log.ts';
+import { openPaymentProvider } from '../../operations/payment-operations.ts';
 import { systemClock, within } from '../../time/clock.ts';
 import { listModels } from '../../upstreams/list-models.ts';
 import type { Finding } from './findings.ts';
@@ -23,12 +24,11 @@ const faults: readonly (readonly [RegExp, string])[] = [
 
 /**
  * Calls everything outside that the configuration names, all at once, each for at most `limitMs`:
- * the providers, the bucket of backups, the OpenID issuer and the collector. Nothing of it is billed.
+ * the providers, the bucket of backups, the OpenID issuer, the collector and the provider of payments.
+ * Nothing of it is billed.
  */
-export function examineOnline(
-  { providers, backup, auth, tracing }: Config,
-  limitMs = defaultLimitMs,
-): Promise<readonly Finding[]> {
+export function examineOnline(config: Config, limitMs = defaultLimitMs): Promise<readonly Finding[]> {
+  const { providers, backup, auth, tracing, payments } = config;
   const calls: (readonly [name: string, url: string, work: Promise<unknown>])[] = providers.map((row) => [
     `provider ${row.slug}`,
     row.baseUrl,
@@ -37,6 +37,9 @@ export function examineOnline(
   if (backup?.s3) calls.push(['backup place', backup.s3.endpoint, askPlace(backup)]);
   if (auth.oidc !== null) calls.push(['OpenID issuer', auth.oidc.issuer, discoverIssuer(auth.oidc)]);
   if (tracing !== null) calls.push(['collector', tracing.otlpUrl, askCollector(tracing)]);
+  const paid = openPaymentProvider(config, systemClock);
+  // No order has this id.
+  if (paid !== null) calls.push(['payments', payments?.baseUrl ?? '', paid.find('naru-doctor')]);
   const late = Object.assign(new Error(`no response within ${limitMs / 1000} s`), { code: 'TIMEOUT' });
   const findings = calls.map(async ([name, url, work]): Promise<Finding> => {
     try {
@@ -57,7 +60,7 @@ export function examineOnline(
 
 async function askProvider(row: Config['providers'][number]): Promise<void> {
   const { status, reason } = await listModels(row, { cancelReason: null, onCancel: null });
-  if (status !== 200) throw new OperatorError(statusText(status, reason));
+  if (status !== 200 || reason !== '') throw new OperatorError(statusText(status, reason));
 }
 
 async function askPlace(backup: Config['backup']): Promise<void> {
@@ -81,15 +84,16 @@ async function askCollector({ otlpUrl, headers }: TracingConfig): Promise<void> 
   if (status >= 300) throw new OperatorError(statusText(status, ''));
 }
 
+/** What a status means for who configures the address. */
+const meanings: readonly (readonly [statuses: RegExp, meaning: string])[] = [
+  [/^40[13]$/, ', it rejects the credential'],
+  [/^404$/, ', nothing is at this address: does it lead to the API?'],
+  [/^407$/, ', the proxy rejects the credential'],
+  [/^3/, ', it redirects, which is not followed: state the address where it leads'],
+];
+
 function statusText(status: number, reason: string): string {
-  const meaning =
-    status === 401 || status === 403
-      ? ', it rejects the credential'
-      : status === 404
-        ? ', nothing is at this address: does it lead to the API?'
-        : status === 407
-          ? ', the proxy rejects the credential'
-          : '';
+  const meaning = meanings.find(([statuses]) => statuses.test(String(status)))?.[1] ?? '';
   return `${status}${meaning}${reason === '' ? '' : ` (${reason.slice(0, 300)})`}`;
 }
 
@@ -100,7 +104,8 @@ function reasonOf(error: unknown): string {
     const code = 'code' in each && typeof each.code === 'string' ? each.code : each.name;
     const fault = faults.find(([codes]) => codes.test(code));
     if (fault !== undefined) return `${fault[1]}: ${each.message || code}`;
-    if (each.cause instanceof Response) return statusText(each.cause.status, '');
+    if (each.cause instanceof Response)
+      return statusText(each.cause.status, each.cause.ok ? each.message : '');
   }
   return error.message;
 }
