@@ -32,6 +32,8 @@ export const maxOpenPayments = 20;
 /** The provider ends an unpaid payment after 30 minutes. */
 const openForMs = 3_600_000;
 const dueAtOnce = 50;
+/** After so many orders without a response the rest waits for the next look. */
+const maxAway = 3;
 
 /** The result of an order. */
 export type PaymentStart =
@@ -64,15 +66,14 @@ export function paymentOperations(context: PaymentContext) {
      * browser left. Throws when one cannot be settled, after the others were.
      */
     async settleDue(): Promise<void> {
-      const { payments } = context;
-      if (payments == null) return;
+      if (context.payments == null) return;
       const failed: string[] = [];
+      let away = 0;
       for (const order of await takeDuePayments(database, clock.now(), dueAtOnce)) {
-        const outcome = await withProvider(context, () => settle(context, payments, order.orderId));
-        if (outcome.kind === 'away') throw new Error('the payment provider is away');
-        if (outcome.kind !== 'done') failed.push(`${order.orderId}: ${outcome.kind}`);
-        else if (outcome.order.state === 'open' && order.createdAtMs < clock.now() - openForMs)
-          await failOrder(context, order.orderId, 'EXPIRED');
+        const fault = await settleOrFail(context, order).catch((error: unknown) => String(error));
+        if (fault !== null) failed.push(`${order.orderId}: ${fault}`);
+        if (fault === 'away') away += 1;
+        if (away === maxAway) break;
       }
       if (failed.length > 0) throw new Error(`payments that cannot be settled: ${failed.join(', ')}`);
     },
@@ -200,6 +201,16 @@ async function settle(
   if (order === null) return { kind: 'not_found' };
   const payment = await provider.find(orderId);
   return payment === null ? { kind: 'done', order } : applyPayment(context, payment);
+}
+
+/** Settles an order, or fails one that is open for too long; returns why it could not, or null. */
+async function settleOrFail(context: PaymentContext, order: PaymentOrder): Promise<string | null> {
+  const { orderId, createdAtMs } = order;
+  const outcome = await withProvider(context, (provider) => settle(context, provider, orderId));
+  if (outcome.kind !== 'done') return outcome.kind;
+  if (outcome.order.state === 'open' && createdAtMs < context.clock.now() - openForMs)
+    await failOrder(context, orderId, 'EXPIRED');
+  return null;
 }
 
 async function cancel(context: PaymentContext, wish: PaymentCancellation): Promise<PaymentOutcome> {

@@ -192,6 +192,24 @@ test('what was collected is granted later when the outcome was not known', async
 });
 
 // spec:money/8.5
+test('an order of which the provider states nothing documented keeps none of the others from its grant', async () => {
+  const payments = openPayments(gateway.config, gateway);
+  assert.ok(payments !== null);
+  await newAccount();
+  const orders = [await approved(), await approved()];
+  for (const { orderId } of orders) toss.collect(orderId);
+  const [{ orderId: first } = assert.fail()] = orders;
+  Object.assign(toss.of(first), { status: null });
+  gateway.clock.advance(120_000);
+  await assert.rejects(payments.settleDue(), new RegExp(`cannot be settled: ${first}: away$`));
+  assert.equal((await entries()).length, 1);
+  toss.collect(first);
+  gateway.clock.advance(120_000);
+  await payments.settleDue();
+  assert.equal((await entries()).length, 2);
+});
+
+// spec:money/8.5
 test('an order that nobody paid fails, and a crash leaves none open', async () => {
   await newAccount();
   const payments = openPayments(gateway.config, gateway);
