@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { freezeDeep } from './freeze.ts';
 import { type Outside, relativeToConfig } from './interpolate.ts';
 import type { AppliedMetadata } from './model-metadata/apply-metadata.ts';
-import { proxiesOf } from './proxies.ts';
+import { isInRange, proxiesOf } from './proxies.ts';
 import type { rootSchema } from './schema.ts';
 import { modelOf } from './schema-models.ts';
 import { slotOf } from './schema-slots.ts';
@@ -50,7 +50,8 @@ function proxyFor(
   if (proxy !== null) return { url: proxy, noProxy: '' };
   const proxies = proxiesOf(env);
   const url = baseUrl.startsWith('https:') ? proxies?.HTTPS_PROXY : proxies?.HTTP_PROXY;
-  return proxies === null || url === undefined ? null : { url: new Secret(url), noProxy: proxies.NO_PROXY };
+  if (proxies === null || url === undefined || isInRange(new URL(baseUrl).hostname, proxies)) return null;
+  return { url: new Secret(url), noProxy: proxies.NO_PROXY };
 }
 
 /**

@@ -1,3 +1,5 @@
+import { isIPv4 } from 'node:net';
+
 /** The proxies that the environment names, as `http.setGlobalProxyFromEnv` takes them. */
 export interface Proxies {
   readonly HTTP_PROXY?: string;
@@ -29,7 +31,7 @@ export function proxyFaults(env: Environment): readonly string[] {
 
 /**
  * The proxies of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in either case; null when there is none.
- * As for curl, an entry of `NO_PROXY` stands for its subdomains too.
+ * As for curl, an entry of `NO_PROXY` stands for its subdomains too, or for the addresses of a range.
  */
 export function proxiesOf(env: Environment): Proxies | null {
   const found = names.flatMap((name) => {
@@ -38,8 +40,32 @@ export function proxiesOf(env: Environment): Proxies | null {
   });
   if (found.length === 0) return null;
   const entries = (variable('NO_PROXY', env) ?? '').split(/[,\s]+/).filter((entry) => entry !== '');
-  const direct = entries.flatMap((entry) => (/^[a-z]/i.test(entry) ? [entry, `.${entry}`] : [entry]));
+  const direct = entries.flatMap((entry) => (/^[a-z]/i.test(entry) ? [entry, `.${entry}`] : [rangeOf(entry)]));
   return { ...Object.fromEntries(found), NO_PROXY: [...direct, ...loopback].join(',') };
+}
+
+/** A range of addresses such as 10.0.0.0/8 as Node's agents read it, `first-last`; else the entry. */
+function rangeOf(entry: string): string {
+  const [, base = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/.exec(entry) ?? [];
+  if (!isIPv4(base) || Number(bits) > 32) return entry;
+  const size = 2 ** (32 - Number(bits));
+  const first = numberOf(base) - (numberOf(base) % size);
+  const text = (address: number): string =>
+    [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join('.');
+  return `${text(first)}-${text(first + size - 1)}`;
+}
+
+/** Whether a host is an address in a range of `NO_PROXY`, none of which undici knows. */
+export function isInRange(host: string, { NO_PROXY }: Proxies): boolean {
+  return NO_PROXY.split(',').some((entry) => {
+    const [first = '', last = ''] = entry.split('-');
+    if (![host, first, last].every(isIPv4)) return false;
+    return numberOf(first) <= numberOf(host) && numberOf(host) <= numberOf(last);
+  });
+}
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
 /** As curl, without a scheme it is `http://`. */

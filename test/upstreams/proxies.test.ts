@@ -130,8 +130,10 @@ test('the environment names the proxies of all providers, and the hosts that the
     true,
   );
   assert.equal(await isProxied(url, { HTTPS_PROXY: 'http://127.0.0.1:1' }), false);
-  const direct = ['127.0.0.2', ` a.test, 127.0.0.2:${upstream.port}`, '*'];
+  const direct = ['127.0.0.2', ` a.test, 127.0.0.2:${upstream.port}`, '*', '127.0.0.0/8', '127.0.0.3/30'];
   for (const NO_PROXY of direct)
     assert.equal(await isProxied(url, { HTTP_PROXY: proxy.url, NO_PROXY }), false);
+  for (const NO_PROXY of ['127.0.0.4/30', '127.0.0.2/33', '127.0.0.3-127.0.0.1', '::1/128', '0.0.0.0/'])
+    assert.equal(await isProxied(url, { HTTP_PROXY: proxy.url, NO_PROXY }), true, NO_PROXY);
   assert.equal(await isProxied(upstream.url, { HTTP_PROXY: proxy.url }), false);
 });
