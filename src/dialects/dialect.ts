@@ -55,8 +55,8 @@ export type DecodedEvent =
       readonly kind: 'chunk';
       readonly chunk: ResponseChunk;
       /**
-       * Bytes of memory that the chunk keeps at most; 0 for a chunk that a package read,
-       * which is always relayed at once.
+       * Bytes of memory that the chunk keeps at most; 0 for a whole response, whose reader counts
+       * it, and for a chunk that a package read, which is always relayed at once.
        */
       readonly keptLength: number;
     }

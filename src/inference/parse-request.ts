@@ -68,6 +68,7 @@ export function readCompletionRequest(
 
 /** Whether a chat asks for images or speech (spec:api/12.8). An empty member asks for nothing. */
 function wantsMedia({ modalities, image_config: image, audio }: JsonObject): boolean {
+  if (modalities == null && image == null && audio == null) return false;
   const outputs = modalities ?? [];
   if (!Array.isArray(outputs) || outputs.some((output) => typeof output !== 'string'))
     throw invalid('modalities', requirements.strings);
@@ -250,8 +251,10 @@ function readMembers(
     if (fault !== null) throw invalid(name, fault);
     parameters[name] = body[name];
   }
-  const nested = parseWith(nestedShape, parameters);
-  if (!nested.ok) throw refuse('invalid_request', nested.fault.message);
+  if (stated.some(({ isNested }) => isNested === true)) {
+    const nested = parseWith(nestedShape, parameters);
+    if (!nested.ok) throw refuse('invalid_request', nested.fault.message);
+  }
   return { parameters, ignored };
 }
 
@@ -294,9 +297,10 @@ function invalid(name: string, requirement: Bilingual): Error {
  * body itself when it has none of them.
  */
 export function withTools(body: JsonObject): JsonObject {
-  const { functions, function_call: choice, messages, ...rest } = body;
+  const { functions, function_call: choice, messages } = body;
   const isOld = Array.isArray(messages) && messages.some(isOldMessage);
   if (functions == null && choice == null && !isOld) return body;
+  const { functions: _, function_call: _choice, messages: _messages, ...rest } = body;
   const tools = Array.isArray(functions)
     ? functions.map((declared: unknown) => ({ type: 'function', function: declared }))
     : [];

@@ -272,7 +272,7 @@ export class Session implements AttemptContext {
     if (called !== null) fields.provider = called.providerTag;
     fields.prompt_tokens = usage.promptTokens;
     fields.completion_tokens = usage.completionTokens;
-    fields.cost_micro = cost;
+    fields.cost_micro = String(cost);
     fields.attempts = this.#attempts.length;
     if (this.#admissionWaitMs !== null) fields.admission_wait_ms = Math.round(this.#admissionWaitMs);
   }

@@ -155,13 +155,12 @@ export function amountOf({ units, rate }: CostLine): bigint {
 
 function exactCostOf(price: Price, units: BilledUnits): bigint {
   let sum = 0n;
-  for (const [, { units: unitsOf, rate }] of eachClass) sum += times(unitsOf(units), rate(price));
+  for (const [, { units: unitsOf, rate }] of eachClass) {
+    const count = unitsOf(units);
+    // Most requests have no units at most rates.
+    if (count !== 0) sum += BigInt(count) * rate(price);
+  }
   return sum;
-}
-
-/** Most requests have no units at most rates. */
-function times(units: number, rate: Rate): bigint {
-  return units === 0 ? 0n : BigInt(units) * rate;
 }
 
 /**

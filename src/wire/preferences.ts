@@ -168,6 +168,10 @@ type Stated = z.output<typeof preferencesShape>;
  * (spec:compat/5). `route` is OpenRouter's former name for the partition of a sort.
  */
 export function readPreferences(provider: unknown, route: unknown = null): Preferences {
+  return provider == null && route == null ? noPreferences : preferencesOf(provider, route);
+}
+
+function preferencesOf(provider: unknown, route: unknown): Preferences {
   const parsed = parseWith(bodyShape, { provider });
   if (!parsed.ok) throw refuse('invalid_request', parsed.fault.message);
   const stated: Stated = parsed.value.provider ?? {};
@@ -190,6 +194,9 @@ export function readPreferences(provider: unknown, route: unknown = null): Prefe
     distillable: stated.enforce_distillable_text ?? false,
   };
 }
+
+/** Those of a request that states none: nearly every one. */
+const noPreferences = preferencesOf(null, null);
 
 /** Names in lower case, each with its place. */
 function namesOf(stated: readonly string[] | null | undefined): Names | null {

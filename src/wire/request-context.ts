@@ -23,7 +23,7 @@ export interface RequestLogFields {
   provider?: string;
   prompt_tokens?: number;
   completion_tokens?: number;
-  cost_micro?: bigint;
+  cost_micro?: string;
   /** How many candidates were called. */
   attempts?: number;
   admission_wait_ms?: number;

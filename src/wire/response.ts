@@ -60,10 +60,9 @@ export class ChunkWriter {
       system_fingerprint: extras.systemFingerprint,
       service_tier: extras.serviceTier,
     });
-    const frame = this.#event(JSON.stringify([chatChunkChoice(emptyChoice, {})]), '');
-    const at = frame.lastIndexOf('"content":""') + '"content":'.length;
-    this.#textHead = frame.slice(0, at);
-    this.#textTail = frame.slice(at + '""'.length);
+    const [head = '', tail = ''] = textChoiceParts;
+    this.#textHead = `data: ${this.#head}${head}`;
+    this.#textTail = `${tail}${this.#tail}}\n\n`;
   }
 
   /**
@@ -150,6 +149,9 @@ const emptyChoice: ChunkChoice = {
   native_finish_reason: null,
   logprobs: null,
 };
+
+/** The choices of a chunk that only adds text, up to the text and behind it. */
+const textChoiceParts = JSON.stringify([chatChunkChoice(emptyChoice, {})]).split('""');
 
 /**
  * The text of a chunk that only adds text to the first choice; null for any other chunk. Nearly all

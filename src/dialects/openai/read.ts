@@ -58,7 +58,8 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
     serviceTier: nameOf(parsed['service_tier']),
     ...(dropped.length === 0 ? {} : { dropped }),
   };
-  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || keptLengthOf(text) };
+  const keptLength = member === 'message' ? 0 : textOnlyOf(chunk)?.length || keptLengthOf(text);
+  return { kind: 'chunk', chunk, keptLength };
 }
 
 /** Of each object and list of an event, although two characters write it. */
