@@ -95,8 +95,10 @@ export class MemoryClaim {
   /** From now on it counts for this client. */
   countFor(client: string): void {
     for (const kind of bufferKinds) {
-      this.#budget.add(this.#client, kind, -this.#held[kind]);
-      this.#budget.add(client, kind, this.#held[kind]);
+      const bytes = this.#held[kind];
+      if (bytes === 0) continue;
+      this.#budget.add(this.#client, kind, -bytes);
+      this.#budget.add(client, kind, bytes);
     }
     this.#client = client;
   }
