@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { defaultPorts } from '../config/defaults.ts';
 import { type AdminParts, type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 import type { Identity } from '../identity/identity.ts';
+import { pageOrigins } from '../identity/page-links.ts';
 import { type MetricData, type Registry, readRegistry, renderPage } from '../metrics/registry.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
 import { openIdentity } from '../operations/open-identity.ts';
@@ -104,7 +105,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
     await readRegistry(backups),
   ];
   const metricsPage = async () => renderPage(await lists());
-  const app = openConsole(parts, { shared, identity, pages }, opened);
+  const app = openConsole(parts, { shared, identity, pages, port }, opened);
   const { trustedProxies } = config.edge;
   const adminParts = { pages: { '/metrics': metricsPage }, app, trustedProxies, clock, log };
   const admin = await openAdmin(adminParts, config.admin);
@@ -161,7 +162,13 @@ function openConsole(
     shared,
     identity,
     pages,
-  }: { readonly shared: SharedServices; readonly identity: Identity; readonly pages: Pages },
+    port,
+  }: {
+    readonly shared: SharedServices;
+    readonly identity: Identity;
+    readonly pages: Pages;
+    readonly port: number;
+  },
   opened: AsyncDisposableStack,
 ): PageServer {
   const { config, database, workers, clock, log } = parts;
@@ -173,6 +180,7 @@ function openConsole(
     consoleRows({
       ...pages.context,
       publicOrigin: config.admin.publicUrl,
+      dashboardOrigin: pageOrigins(config, { listen: port, admin: config.admin.port }).dashboard,
       config: () => shared.config,
       slots: shared.slots,
       processes: workers,

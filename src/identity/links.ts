@@ -41,19 +41,27 @@ export class OneTimeLinks {
    * link sets its password again; an account has one owner, so nobody else can be invited then.
    */
   invite(accountId: number, email: Email | null, actor: Actor): Promise<NewLink | InviteFault> {
-    return this.#database.transaction(async (sql) => {
-      const fault = await accountFault(sql, accountId);
-      if (fault !== null) return fault;
-      const owner = email === null ? null : await findOwnerByEmail(sql, email);
-      if (owner !== null && owner.accountId !== accountId) return 'email_taken';
-      const current = await findOwnerOfAccount(sql, accountId);
-      const ownerId = owner?.ownerId ?? null;
-      if (current !== null && current.ownerId !== ownerId) return 'account_has_owner';
-      const purpose = ownerId === null ? 'invitation' : 'reset';
-      const subject = ownerId === null ? 'new owner' : `owner ${ownerId}`;
-      const act = { act: `account.${purpose}`, accountId, subject };
-      return this.#insert(sql, actor, act, { purpose, accountId, ownerId, email: email?.text ?? null });
-    });
+    return this.#database.transaction((sql) => this.inviteWithin(sql, accountId, email, actor));
+  }
+
+  /** The same in the transaction of the caller. */
+  async inviteWithin(
+    sql: Sql,
+    accountId: number,
+    email: Email | null,
+    actor: Actor,
+  ): Promise<NewLink | InviteFault> {
+    const fault = await accountFault(sql, accountId);
+    if (fault !== null) return fault;
+    const owner = email === null ? null : await findOwnerByEmail(sql, email);
+    if (owner !== null && owner.accountId !== accountId) return 'email_taken';
+    const current = await findOwnerOfAccount(sql, accountId);
+    const ownerId = owner?.ownerId ?? null;
+    if (current !== null && current.ownerId !== ownerId) return 'account_has_owner';
+    const purpose = ownerId === null ? 'invitation' : 'reset';
+    const subject = ownerId === null ? 'new owner' : `owner ${ownerId}`;
+    const act = { act: `account.${purpose}`, accountId, subject };
+    return this.#insert(sql, actor, act, { purpose, accountId, ownerId, email: email?.text ?? null });
   }
 
   /**

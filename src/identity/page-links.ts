@@ -20,18 +20,10 @@ export function pageOrigins(
 }
 
 /**
- * The path of a one-time link. The token is in the fragment: a browser sends it to no server, so
+ * The address of a one-time link. The token is in the fragment: a browser sends it to no server, so
  * no log of a proxy has it, and a mail scanner that opens the address does not use it.
  */
-export function linkPath(link: NewLink): string {
-  return `/${areaOf(link)}/link#${link.token}`;
-}
-
-/** The address of a one-time link. */
-export function linkUrl(origins: PageOrigins, link: NewLink): string {
-  return `${origins[areaOf(link)]}${linkPath(link)}`;
-}
-
-function areaOf({ purpose }: NewLink): keyof PageOrigins {
-  return purpose === 'console' ? 'console' : 'dashboard';
+export function linkUrl(origins: PageOrigins, { purpose, token }: NewLink): string {
+  const area = purpose === 'console' ? 'console' : 'dashboard';
+  return `${origins[area]}/${area}/link#${token}`;
 }

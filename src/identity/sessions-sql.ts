@@ -43,14 +43,15 @@ export type SessionRow = RowOf<typeof sessions>;
 
 /**
  * Which sessions a caller may see and end: an owner's own and those of the account without an
- * owner; only the latter for such a session; those of one owner; of an account; an operator's own; or
- * all.
+ * owner; only the latter for such a session; those of one owner; of an account; an operator's own; of
+ * all operators; or all.
  */
 export type SessionScope =
   | { readonly kind: 'owner'; readonly accountId: number; readonly ownerId: number | null }
   | { readonly kind: 'one-owner'; readonly ownerId: number }
   | { readonly kind: 'account'; readonly accountId: number }
   | { readonly kind: 'operator'; readonly operatorId: number }
+  | { readonly kind: 'operators' }
   | { readonly kind: 'all' };
 
 const selectSession = `
@@ -166,6 +167,8 @@ function within(
   switch (scope.kind) {
     case 'all':
       return { condition: 'true', values: [] };
+    case 'operators':
+      return { condition: 's.operator_id IS NOT NULL', values: [] };
     case 'one-owner':
       return { condition: `s.owner_id = $${first}`, values: [scope.ownerId] };
     case 'account':

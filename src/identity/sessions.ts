@@ -143,17 +143,27 @@ export class Sessions {
    */
   async revoke(sessionId: string, scope: SessionScope, operator: Actor | null = null): Promise<boolean> {
     if (!/^\d{1,18}$/.test(sessionId)) return false;
-    return this.#database.transaction(async (sql) => {
-      const isEnded = (await deleteSessions(sql, scope, { only: sessionId })) > 0;
-      const act = { act: 'session.revoke', subject: `session ${sessionId}` };
-      if (isEnded && operator !== null) await recordAct(sql, operator, act, this.#clock.now());
-      return isEnded;
-    });
+    return (await this.#end(scope, { only: sessionId }, `session ${sessionId}`, operator)) > 0;
   }
 
-  /** Ends every session of the scope but one; returns how many. */
-  revokeOthers(scope: SessionScope, keptId: string | null): Promise<number> {
-    return this.#database.transaction((sql) => deleteSessions(sql, scope, { except: keptId }));
+  /** Ends every session of the scope but one; returns how many. The audit log as in `revoke`. */
+  revokeOthers(scope: SessionScope, keptId: string | null, operator: Actor | null = null): Promise<number> {
+    return this.#end(scope, { except: keptId }, `sessions of ${scope.kind}`, operator);
+  }
+
+  #end(
+    scope: SessionScope,
+    which: Parameters<typeof deleteSessions>[2],
+    subject: string,
+    operator: Actor | null,
+  ): Promise<number> {
+    return this.#database.transaction(async (sql) => {
+      const ended = await deleteSessions(sql, scope, which);
+      const account = scope.kind === 'account' ? { accountId: scope.accountId } : {};
+      const act = { act: 'session.revoke', subject, after: { ended }, ...account };
+      if (ended > 0 && operator !== null) await recordAct(sql, operator, act, this.#clock.now());
+      return ended;
+    });
   }
 
   /** Ends the session of a token, if it is one. */

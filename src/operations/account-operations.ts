@@ -6,21 +6,37 @@ import {
   setName,
 } from '../accounts/accounts-sql.ts';
 import { closeAccount, type SuspensionOutcome, suspendAccount } from '../accounts/suspension.ts';
+import { recordAct } from '../identity/audit-sql.ts';
 import { deleteSessions } from '../identity/sessions-sql.ts';
 import { readUsageParts, type UsageParts } from '../ledger/lines-sql.ts';
+import type { Sql } from '../store/sql.ts';
 import { balanceOfAccount } from './audit-sql.ts';
 import { audited } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
 
+interface NewAccount {
+  readonly name: string;
+  readonly email: string | null;
+}
+
 /** Creates, renames, suspends, closes and reads accounts. */
 export function accountOperations(context: OperationsContext) {
-  const { database, clock } = context;
+  const { database, clock, actor } = context;
+  /** Returns what `make` makes of the account in the same transaction; nothing is left where it throws. */
+  const createAccountWith = <T>(
+    account: NewAccount,
+    make: (sql: Sql, accountId: number) => Promise<T>,
+  ): Promise<T> =>
+    database.transaction(async (sql) => {
+      const accountId = await insertAccount(sql, { ...account, createdAtMs: clock.now() });
+      await recordAct(sql, actor, { act: 'account.create', accountId }, clock.now());
+      return make(sql, accountId);
+    });
   return {
     /** Returns the id. */
-    createAccount: (account: { readonly name: string; readonly email: string | null }): Promise<number> =>
-      audited<number>(context, (accountId) => ({ act: 'account.create', accountId })).transaction((sql) =>
-        insertAccount(sql, { ...account, createdAtMs: clock.now() }),
-      ),
+    createAccount: (account: NewAccount): Promise<number> => createAccountWith(account, async (_, id) => id),
+
+    createAccountWith,
 
     /** Suspends all keys of an account, later ones included, or lifts that. */
     suspendAccount: (change: {

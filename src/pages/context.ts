@@ -74,6 +74,8 @@ export interface DashboardContext extends SitePageContext {
 
 /** What the rows of the console use. */
 export interface ConsoleContext extends SitePageContext {
+  /** Where browsers reach the dashboard: for the links of owners. */
+  readonly dashboardOrigin: string;
   readonly log: Log;
   /** Where the logs of the engines are. */
   readonly dataDir: string;

@@ -4,7 +4,10 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { SessionRow } from '../identity/sessions-sql.ts';
 import { isoOf } from '../time/clock.ts';
-import type { PageContext } from './context.ts';
+import { integerText } from '../wire/shapes/query.ts';
+import { assertAccount } from './console/accounts.ts';
+import { actorOf } from './console/operators.ts';
+import type { ConsoleContext, PageContext } from './context.ts';
 import { PageReply, sessionCookie, sessionTokenOf } from './page-reply.ts';
 import { pageRoute } from './page-route.ts';
 import { type Area, type PageSession, roles } from './page-session.ts';
@@ -52,6 +55,9 @@ const sessionShape = z.strictObject({
   expires_at: instant,
   is_current: z.boolean(),
   is_of_account: z.boolean().describe('Opened by a management key or an account link, not by an owner'),
+});
+const openSessionShape = sessionShape.extend({
+  operator: z.string().nullable().describe('The name of the operator; null: a session of an account'),
 });
 const revokedShape = z.strictObject({ revoked: z.int() });
 
@@ -103,6 +109,51 @@ export function sessionPages(area: Area, { identity }: PageContext) {
       handle: async ({ session }) => ({
         revoked: await identity.sessions.revokeOthers(session, session.sessionId),
       }),
+    }),
+  ];
+}
+
+/** The open sessions of all operators, or of one account, and their end by an administrator. */
+export function openSessionPages({ reads, identity }: ConsoleContext) {
+  const path = '/console/api/open-sessions';
+  const scopeOf = async (account: number | undefined) => {
+    if (account === undefined) return { kind: 'operators' } as const;
+    await assertAccount(reads, account);
+    return { kind: 'account', accountId: account } as const;
+  };
+  return [
+    pageRoute({
+      method: 'GET',
+      path,
+      credential: 'person',
+      role: 'admin',
+      summary: 'The open sessions of an account, or of all operators',
+      query: z.object({ account: integerText(1).optional() }),
+      response: z.strictObject({ items: z.array(openSessionShape) }),
+      handle: async ({ session, query }) => {
+        const rows = await identity.sessions.list(await scopeOf(query.account));
+        return {
+          items: rows.map((row) => ({ ...shown(row, session), operator: row.operator?.name ?? null })),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: `${path}/end`,
+      credential: 'person',
+      role: 'admin',
+      summary: 'End one of these sessions, or all but the own, on every node at once',
+      body: z.object({ account: z.int().min(1).optional(), session: z.string().max(18).optional() }),
+      response: revokedShape,
+      handle: async ({ session, body }) => {
+        const scope = await scopeOf(body.account);
+        const actor = actorOf(session);
+        if (body.session === undefined)
+          return { revoked: await identity.sessions.revokeOthers(scope, session.sessionId, actor) };
+        if (!(await identity.sessions.revoke(body.session, scope, actor)))
+          throw refuse('not_found', messages.noSuchSession());
+        return { revoked: 1 };
+      },
     }),
   ];
 }

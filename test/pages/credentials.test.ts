@@ -209,7 +209,7 @@ test('an operator signs in by a link, and its role decides on the server', async
   assert.deepEqual([refused.status, refused.json.error.type], [403, 'role_required']);
   const boss = browser(admin.token, 'console');
   const added = await boss.send('POST', '/operators', { body: { name: '새 운영자', role: 'support' } });
-  assert.match(added.json.link.path, /^\/console\/link#[\w-]{43}$/);
+  assert.match(added.json.link.url, /^http:\/\/127\.0\.0\.1:\d+\/console\/link#[\w-]{43}$/);
   const { id } = added.json.operator;
   const taken = await boss.send('POST', '/operators', { body: { name: '새 운영자', role: 'viewer' } });
   assert.deepEqual([taken.status, taken.json.error.type], [409, 'conflict']);
@@ -236,7 +236,7 @@ test('the audit log shows who did what in the console, by filter and page', asyn
     body: { email: 'aud@example.com' },
   });
   assert.equal(invited.json.purpose, 'invitation', invited.text);
-  const { token } = { token: invited.json.link.path.split('#')[1] };
+  const { token } = { token: invited.json.link.url.split('#')[1] };
   cookieOf(await browser().send('POST', '/sign-in/link/redeem', { body: { token, password } }));
   assert.equal((await boss.get(`/accounts/${accountId}/owner`)).owner.email, 'aud@example.com');
   const { items } = await boss.get(`/audit?account_id=${accountId}&role=admin`);
@@ -262,14 +262,82 @@ test('a link leaves once: the repeated change has one effect, no link, and the r
     ['/operators', { name: 'repeated', role: 'viewer' }],
     [`/operators/${added.json.operator.id}/link`, undefined],
     [`/accounts/${accountId}/invitations`, {}],
+    ['/accounts', { name: 'repeated' }],
     [`/accounts/${row?.account_id}/owner/replacement`, { email: 'new@example.com', reason: 'left' }],
   ] as const) {
     const key = randomUUID();
     const send = () => boss.send('POST', path, { key, body });
     const [first, second] = [await send(), await send()];
-    assert.match(first.json.link?.path ?? first.text, /link#[\w-]{43}$/, path);
+    assert.match(first.json.link?.url ?? first.text, /^http.*\/link#[\w-]{43}$/, path);
     const message = second.json.message;
     assert.deepEqual(second.json, { ...first.json, link: null, message }, path);
     assert.match(message.en, /create another/);
   }
+});
+
+// spec:operator/1.29
+test('an admin creates an account with the whole address of its invitation; a refused one leaves nothing', async () => {
+  await forgetAttempts();
+  const boss = browser((await consoleSession('opener', 'admin')).token, 'console');
+  const support = browser((await consoleSession('no opener', 'support')).token, 'console');
+  const body = { name: '하늘 주식회사', email: 'haneul@example.com' };
+  const refused = await support.send('POST', '/accounts', { body });
+  assert.deepEqual([refused.status, refused.json.error.type], [403, 'role_required']);
+  const { id, link } = (await boss.send('POST', '/accounts', { body })).json;
+  assert.ok(link.url.startsWith(`${publicUrl}/dashboard/link#`), link.url);
+  assert.ok(Date.parse(link.expires_at) > node.clock.now());
+  const redeemed = { token: link.url.split('#')[1], password };
+  const { token } = cookieOf(await browser().send('POST', '/sign-in/link/redeem', { body: redeemed }));
+  const session = await browser(token).get('/session');
+  assert.deepEqual([session.name, session.email, session.account_id], [body.name, body.email, id]);
+  const acts = (await boss.get(`/audit?account_id=${id}`)).items;
+  assert.deepEqual(
+    acts.map(({ act, who }: { act: string; who: string }) => [act, who]),
+    [
+      ['account.invitation', 'opener'],
+      ['account.create', 'opener'],
+    ],
+  );
+  const taken = await boss.send('POST', '/accounts', { body });
+  assert.deepEqual([taken.status, taken.json.error.type], [409, 'conflict']);
+  assert.equal((await boss.get('/accounts?search=haneul@')).items.length, 1);
+  for (const wrong of [{ ...body, name: ' ' }, { ...body, email: 'no address' }, { email: body.email }])
+    assert.equal((await boss.send('POST', '/accounts', { body: wrong })).status, 400);
+});
+
+// spec:operator/1.30
+test('an admin sees the sessions of operators or of an account, and ends one or all of them', async () => {
+  await forgetAttempts();
+  const { identity } = node.operator;
+  const boss = browser((await consoleSession('ender', 'admin')).token, 'console');
+  const staff = browser((await consoleSession('staff', 'support')).token, 'console');
+  const sessions = '/open-sessions';
+  assert.equal((await staff.send('GET', sessions)).json.error.type, 'role_required');
+  assert.equal((await staff.send('POST', `${sessions}/end`, { body: {} })).json.error.type, 'role_required');
+  const [{ accountId }, other] = [await node.account(), await node.account()];
+  const open = async (account: number) => {
+    const { token } = await identity.links.openAccount(account, cli);
+    return browser(cookieOf(await browser().send('POST', '/sign-in/link', { body: { token } })).token);
+  };
+  const [first, second, foreign] = [await open(accountId), await open(accountId), await open(other.accountId)];
+  const of = async (account: number) => (await boss.get(`${sessions}?account=${account}`)).items;
+  const [latest, earlier] = await of(accountId);
+  assert.deepEqual([latest.operator, latest.via, typeof latest.address], [null, 'link', 'string']);
+  const end = (body: object) => boss.send('POST', `${sessions}/end`, { body });
+  assert.equal((await end({ account: other.accountId, session: latest.id })).status, 404);
+  assert.equal((await end({ session: latest.id })).status, 404, 'it is of no operator');
+  assert.equal((await end({ account: accountId, session: earlier.id })).json.revoked, 1);
+  assert.equal((await first.send('GET', '/session')).status, 401);
+  assert.equal((await second.send('GET', '/session')).status, 200);
+  assert.equal((await end({ account: accountId })).json.revoked, 1);
+  assert.equal((await second.send('GET', '/session')).status, 401);
+  assert.equal((await foreign.send('GET', '/session')).status, 200);
+  const [act] = (await boss.get(`/audit?account_id=${accountId}`)).items;
+  assert.deepEqual([act.act, act.who, act.after.ended], ['session.revoke', 'ender', 1]);
+  const operators = (await boss.get(sessions)).items;
+  assert.ok(operators.some((one: { operator: string }) => one.operator === 'staff'));
+  assert.ok((await end({})).json.revoked >= 1);
+  assert.equal((await staff.send('GET', '/session')).status, 401);
+  assert.equal((await boss.send('GET', '/session')).status, 200, 'the own session stays');
+  assert.equal((await boss.send('GET', `${sessions}?account=999999`)).status, 404);
 });

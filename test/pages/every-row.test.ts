@@ -42,6 +42,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/sign-in/passkey': { step: 'x', response: { id: 'x', response: {} } },
   'POST /console/api/operators': { name: 'x', role: 'viewer' },
   'POST /console/api/operator-tokens': { name: 'x', role: 'viewer', expires_at: '2026-01-01T00:00:00Z' },
+  'POST /console/api/accounts': { name: 'x' },
   'PATCH /console/api/operators/{id}': { role: 'viewer' },
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
   'POST /dashboard/api/payments': { amount_micro: '10000000000' },

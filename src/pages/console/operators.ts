@@ -10,10 +10,11 @@ import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
 import type { NewLink } from '../../identity/links-sql.ts';
 import type { OperatorFault } from '../../identity/operators.ts';
 import type { Operator, OperatorToken } from '../../identity/operators-sql.ts';
-import { linkPath } from '../../identity/page-links.ts';
+import { linkUrl } from '../../identity/page-links.ts';
 import { isoOf } from '../../time/clock.ts';
 import type { ConsoleContext } from '../context.ts';
 import { emailText } from '../identity-shapes.ts';
+import type { PageClient } from '../page-client.ts';
 import { pageRoute } from '../page-route.ts';
 import { type OperatorSession, roles } from '../page-session.ts';
 import { instant, instantText, sentOnceShape } from '../shapes.ts';
@@ -27,9 +28,7 @@ const operatorShape = z.strictObject({
   created_at: instant,
 });
 const linkShape = z.strictObject({
-  path: z
-    .string()
-    .describe('A path below the origin of the console, or of the dashboard for an owner; it works once'),
+  url: z.string().describe('The whole address; it works once'),
   expires_at: instant,
 });
 const tokenShape = z.strictObject({
@@ -108,7 +107,8 @@ function listPage({ identity }: ConsoleContext) {
   });
 }
 
-function addPage({ identity }: ConsoleContext) {
+function addPage(parts: ConsoleContext) {
+  const { identity } = parts;
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators',
@@ -118,13 +118,13 @@ function addPage({ identity }: ConsoleContext) {
     body: z.object({ name: operatorName, role: z.enum(roles) }),
     response: z.strictObject({ operator: operatorShape, link: linkShape.nullable(), ...sentOnceShape }),
     sentOnce,
-    handle: async ({ session, body }) => {
+    handle: async ({ session, body, client }) => {
       const operator = assertDone(
         await identity.operators.add({ ...body, name: body.name.trim() }, actorOf(session)),
       );
       return {
         operator: shown(operator),
-        link: linkOf(await identity.links.openConsole(operator, actorOf(session))),
+        link: linkOf(parts, await identity.links.openConsole(operator, actorOf(session)), client),
         message: null,
       };
     },
@@ -165,7 +165,8 @@ function removePage({ identity }: ConsoleContext) {
   });
 }
 
-function linkPage({ identity }: ConsoleContext) {
+function linkPage(parts: ConsoleContext) {
+  const { identity } = parts;
   return pageRoute({
     method: 'POST',
     path: '/console/api/operators/{id}/link',
@@ -174,10 +175,11 @@ function linkPage({ identity }: ConsoleContext) {
     summary: 'Create a one-time link for the sign-in of an operator',
     response: z.strictObject({ link: linkShape.nullable(), ...sentOnceShape }),
     sentOnce,
-    handle: async ({ session, params }) => ({
-      link: linkOf(await identity.links.openConsole(await find(identity, params.id), actorOf(session))),
-      message: null,
-    }),
+    handle: async ({ session, params, client }) => {
+      const operator = await find(identity, params.id);
+      const link = await identity.links.openConsole(operator, actorOf(session));
+      return { link: linkOf(parts, link, client), message: null };
+    },
   });
 }
 
@@ -220,8 +222,29 @@ function ownerPage({ identity }: ConsoleContext) {
   });
 }
 
-function ownerLinkPages({ identity }: ConsoleContext) {
+function ownerLinkPages(parts: ConsoleContext) {
+  const { identity, operations } = parts;
   return [
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/accounts',
+      credential: 'person',
+      role: 'admin',
+      summary: 'Create an account and invite its owner; the address is also the contact of the account',
+      body: z.object({ name: line(200), email: emailText.optional() }),
+      response: z.strictObject({ id: z.int(), link: linkShape.nullable(), ...sentOnceShape }),
+      sentOnce,
+      handle: async ({ session, body: { name, email: text }, client }) => {
+        const email = text === undefined ? null : emailOf(text);
+        const actor = actorOf(session);
+        const account = { name, email: email?.text ?? null };
+        return operations.as(actor).createAccountWith(account, async (sql, id) => {
+          const link = await identity.links.inviteWithin(sql, id, email, actor);
+          if (typeof link === 'string') throw ownerRefusal(link);
+          return { id, link: linkOf(parts, link, client), message: null };
+        });
+      },
+    }),
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{id}/invitations',
@@ -235,13 +258,13 @@ function ownerLinkPages({ identity }: ConsoleContext) {
         ...sentOnceShape,
       }),
       sentOnce,
-      handle: async ({ session, params, body }) => {
+      handle: async ({ session, params, body, client }) => {
         const email = body.email === undefined ? null : emailOf(body.email);
         const link = await identity.links.invite(accountIdOf(params.id), email, actorOf(session));
         if (typeof link === 'string') throw ownerRefusal(link);
         return {
           purpose: link.purpose === 'reset' ? ('reset' as const) : ('invitation' as const),
-          link: linkOf(link),
+          link: linkOf(parts, link, client),
           message: null,
         };
       },
@@ -256,12 +279,12 @@ function ownerLinkPages({ identity }: ConsoleContext) {
       body: z.object({ email: emailText, reason: line(500) }),
       response: z.strictObject({ link: linkShape.nullable(), ...sentOnceShape }),
       sentOnce,
-      handle: async ({ session, params, body }) => {
+      handle: async ({ session, params, body, client }) => {
         const accountId = accountIdOf(params.id);
         const email = emailOf(body.email);
         const link = await identity.links.replaceOwner(accountId, email, body.reason, actorOf(session));
         if (typeof link === 'string') throw ownerRefusal(link);
-        return { link: linkOf(link), message: null };
+        return { link: linkOf(parts, link, client), message: null };
       },
     }),
   ];
@@ -322,6 +345,12 @@ function shownToken({ name, role, createdAtMs, expiresAtMs }: OperatorToken): z.
   return { name, role, created_at: isoOf(createdAtMs), expires_at: isoOf(expiresAtMs) };
 }
 
-function linkOf(link: NewLink): z.input<typeof linkShape> {
-  return { path: linkPath(link), expires_at: isoOf(link.expiresAtMs) };
+/** An owner's link leads to the dashboard, an operator's to the console where the browser sees it. */
+function linkOf(
+  { dashboardOrigin, publicOrigin }: ConsoleContext,
+  link: NewLink,
+  client: PageClient,
+): z.input<typeof linkShape> {
+  const origins = { dashboard: dashboardOrigin, console: publicOrigin ?? client.origin };
+  return { url: linkUrl(origins, link), expires_at: isoOf(link.expiresAtMs) };
 }

@@ -4,7 +4,7 @@ import { externalSignInPages } from '../external-sign-in-rows.ts';
 import { openapiPage } from '../openapi.ts';
 import { passkeyPages } from '../passkey-rows.ts';
 import { consolePaymentPages } from '../payment-rows.ts';
-import { operatorSessionPage, sessionPages } from '../session-rows.ts';
+import { openSessionPages, operatorSessionPage, sessionPages } from '../session-rows.ts';
 import { consoleSignInPages } from '../sign-in-rows.ts';
 import { usagePages } from '../usage-rows.ts';
 import { accountCreditPages } from './account-credit.ts';
@@ -33,6 +33,7 @@ export function consoleRows(parts: ConsoleContext) {
   const rows = [
     operatorSessionPage(),
     ...sessionPages('console', parts),
+    ...openSessionPages(parts),
     ...consoleSignInPages(parts),
     ...externalSignInPages('console', parts),
     ...passkeyPages('console', parts),

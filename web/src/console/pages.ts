@@ -36,6 +36,7 @@ export const consolePages: PageTable<ConsolePath> = {
   },
   '/accounts': {
     namespace: 'accounts',
+    alsoUses: ['account', 'acts'],
     load: () => import('./accounts/page.tsx'),
     nav: { label: 'accounts', icon: 'users', group: 'groupCustomers', shortcut: 'a' },
   },
@@ -49,6 +50,7 @@ export const consolePages: PageTable<ConsolePath> = {
       'credits',
       'keys',
       'requests',
+      'settings',
       'transactions',
       'usage',
     ],
@@ -133,7 +135,7 @@ export const consolePages: PageTable<ConsolePath> = {
   },
   '/operators': {
     namespace: 'operators',
-    alsoUses: ['acts'],
+    alsoUses: ['acts', 'settings'],
     load: () => import('./operators/page.tsx'),
     nav: { label: 'operators', icon: 'users', group: 'groupSystem' },
   },

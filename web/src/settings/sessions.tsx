@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../api/client.ts';
 import { wordsOfError } from '../api/errors.ts';
@@ -16,7 +16,8 @@ import { DataTable } from '../ui/table/data-table.tsx';
 import { showToast } from '../ui/toast.tsx';
 import { deviceOf } from './device.ts';
 
-type Session = ResponseOf<'GET /dashboard/api/sessions'>['items'][number];
+/** A signed-in browser. */
+export type Session = ResponseOf<'GET /dashboard/api/sessions'>['items'][number];
 
 const queryOf = (area: Area) => readQuery(`GET /${area}/api/sessions` as const, {});
 const refreshMs = 10_000;
@@ -27,7 +28,7 @@ export function Sessions() {
   const { area } = useApp();
   // The page of a session that was ended elsewhere learns it by this.
   const sessions = useQuery({ ...queryOf(area), refetchInterval: refreshMs });
-  const columns = useColumns();
+  const columns = useSessionColumns(endOwn);
   return (
     <DataTable
       id="sessions"
@@ -85,10 +86,15 @@ function EndSession({ session }: { session: Session }) {
   );
 }
 
-function useColumns(): readonly Column<Session>[] {
+const endOwn = (session: Session): ReactNode => <EndSession session={session} />;
+
+/** The columns of sessions; `end` ends one that is not the own. */
+export function useSessionColumns<Row extends Session>(
+  end: (session: Row) => ReactNode,
+): readonly Column<Row>[] {
   const { t } = useTranslation('settings');
   return useMemo(
-    (): readonly Column<Session>[] => [
+    (): readonly Column<Row>[] => [
       {
         id: 'device',
         header: t('column.device'),
@@ -135,9 +141,9 @@ function useColumns(): readonly Column<Session>[] {
         id: 'actions',
         header: t('column.actions'),
         kind: 'actions',
-        cell: (row) => (row.is_current ? null : <EndSession session={row} />),
+        cell: (row) => (row.is_current ? null : end(row)),
       },
     ],
-    [t],
+    [end, t],
   );
 }

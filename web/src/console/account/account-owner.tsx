@@ -10,6 +10,7 @@ import { None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { OpenSessions } from '../open-sessions.tsx';
 import { Invite } from './invite.tsx';
 import { ReplaceOwner } from './replace-owner.tsx';
 
@@ -25,7 +26,7 @@ export function AccountOwner({ id }: { id: string }) {
   const rows = useMemo(() => (owner === undefined ? undefined : owner === null ? [] : [owner]), [owner]);
   const close = (): void => setOpen(null);
   return (
-    <>
+    <div className="flex flex-col gap-8">
       <DataTable
         id="owner"
         isPlain
@@ -54,7 +55,8 @@ export function AccountOwner({ id }: { id: string }) {
       />
       {open === 'invite' ? <Invite id={id} address={owner?.email ?? null} onClose={close} /> : null}
       {open === 'replace' ? <ReplaceOwner id={id} from={owner?.email ?? ''} onClose={close} /> : null}
-    </>
+      <OpenSessions account={id} />
+    </div>
   );
 }
 

@@ -1,15 +1,9 @@
-import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { change, newChangeKey, type ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { change, type ResponseOf } from '../../api/client.ts';
 import { Field, Input } from '../../ui/field.tsx';
-import { Time } from '../../ui/figures.tsx';
-import { Banner } from '../../ui/states.tsx';
+import { ActDialog } from '../acts/act-dialog.tsx';
+import { MadeLink } from '../acts/made-secret.tsx';
 
 /** Makes a one-time link for the owner, who is invited or, with an address here, resets the password. */
 export function Invite({
@@ -22,87 +16,60 @@ export function Invite({
   onClose: () => void;
 }) {
   const { t } = useTranslation('account');
-  const language = useLanguage();
-  const formId = useId();
   const [email, setEmail] = useState(address ?? '');
-  const [made, setMade] = useState({ email: '', changeKey: newChangeKey() });
-  const inviting = useMutation({
-    mutationFn: (changeKey: string) =>
-      change(
-        'POST /console/api/accounts/{id}/invitations',
-        { params: { id }, body: email.trim() === '' ? {} : { email: email.trim() } },
-        changeKey,
-      ),
-  });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (inviting.isPending) return;
-    const next = made.email === email ? made : { email, changeKey: newChangeKey() };
-    setMade(next);
-    inviting.mutate(next.changeKey);
-  };
-  const link = inviting.data;
+  const [made, setMade] = useState<ResponseOf<'POST /console/api/accounts/{id}/invitations'> | null>(null);
+  const title = t(address === null ? 'inviteTitle' : 'resetTitle');
+  if (made !== null)
+    return (
+      <MadeLink title={title} made={made} onClose={onClose}>
+        {t(`linkPurpose.${made.purpose}`)}
+      </MadeLink>
+    );
+  const body = email.trim() === '' ? {} : { email: email.trim() };
   return (
-    <Dialog
-      isOpen
-      onOpenChange={(isOpen) => (isOpen ? undefined : onClose())}
-      title={t(address === null ? 'inviteTitle' : 'resetTitle')}
+    <ActDialog
+      title={title}
       description={t('inviteText')}
-      size="sm"
-      footer={
-        link === undefined ? (
-          <>
-            <Button onClick={onClose}>{t('common:cancel')}</Button>
-            <Button variant="primary" type="submit" form={formId} isBusy={inviting.isPending}>
-              {t('inviteMake')}
-            </Button>
-          </>
-        ) : (
-          <Button onClick={onClose}>{t('common:close')}</Button>
+      confirmText={t('inviteMake')}
+      values={[email.trim()]}
+      isValid
+      act={async (changeKey) =>
+        setMade(
+          await change('POST /console/api/accounts/{id}/invitations', { params: { id }, body }, changeKey),
         )
       }
+      done={null}
+      onDone={() => undefined}
+      onClose={onClose}
     >
-      {link === undefined ? (
-        <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-3">
-          <Field
-            label={t('accounts:column.email')}
-            {...(address === null ? { hint: t('inviteHint'), optionalText: t('common:optional') } : {})}
-          >
-            <Input
-              type="email"
-              value={email}
-              maxLength={254}
-              readOnly={address !== null}
-              onChange={({ target }) => setEmail(target.value)}
-            />
-          </Field>
-          {inviting.isError ? <Banner tone="bad">{wordsOfError(inviting.error, language, t)}</Banner> : null}
-        </form>
-      ) : (
-        <MadeLink made={link} purpose={link.purpose} />
-      )}
-    </Dialog>
+      <EmailField value={email} onChange={setEmail} isFixed={address !== null} />
+    </ActDialog>
   );
 }
 
-/** A link that works once, or why this response to a repeated request has none. */
-export function MadeLink({
-  made: { link, message },
-  purpose,
+/** The address of whom is invited; without one the person states it. */
+export function EmailField({
+  value,
+  onChange,
+  isFixed = false,
 }: {
-  made: Pick<ResponseOf<'POST /console/api/accounts/{id}/invitations'>, 'link' | 'message'>;
-  purpose: 'invitation' | 'reset' | 'replacement';
+  value: string;
+  onChange: (email: string) => void;
+  isFixed?: boolean;
 }) {
   const { t } = useTranslation('account');
-  const language = useLanguage();
-  if (link === null) return <Banner tone="bad">{message?.[language]}</Banner>;
   return (
-    <div className="flex flex-col gap-2">
-      <p className="text-sm">{t(`linkPurpose.${purpose}`)}</p>
-      <CodeBlock code={link.path} label={t('link')} isWrapped />
-      <p className="text-sm text-muted">
-        {t('linkNote')} <Time at={link.expires_at} />
-      </p>
-    </div>
+    <Field
+      label={t('accounts:column.email')}
+      {...(isFixed ? {} : { hint: t('inviteHint'), optionalText: t('common:optional') })}
+    >
+      <Input
+        type="email"
+        value={value}
+        maxLength={254}
+        readOnly={isFixed}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </Field>
   );
 }

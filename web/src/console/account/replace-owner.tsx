@@ -1,12 +1,10 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { ReasonField } from '../acts/fields.tsx';
-import { MadeLink } from './invite.tsx';
+import { MadeLink } from '../acts/made-secret.tsx';
 
 type Made = ResponseOf<'POST /console/api/accounts/{id}/owner/replacement'>;
 
@@ -20,15 +18,9 @@ export function ReplaceOwner({ id, from, onClose }: { id: string; from: string; 
   const isMissing = email.trim() === '';
   if (made !== null)
     return (
-      <Dialog
-        isOpen
-        size="sm"
-        onOpenChange={(isOpen) => (isOpen ? undefined : onClose())}
-        title={t('replaced')}
-        footer={<Button onClick={onClose}>{t('common:close')}</Button>}
-      >
-        <MadeLink made={made} purpose="replacement" />
-      </Dialog>
+      <MadeLink title={t('replaced')} made={made} onClose={onClose}>
+        {t('linkPurpose.replacement')}
+      </MadeLink>
     );
   return (
     <ActDialog

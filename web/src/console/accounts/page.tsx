@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
+import { ActionButton } from '../../app/permission.tsx';
 import { oneOf, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
@@ -13,6 +14,7 @@ import { Input, Select } from '../../ui/field.tsx';
 import { Money, None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
+import { NewAccount } from './new-account.tsx';
 
 type Account = ItemOf<'GET /console/api/accounts'>;
 
@@ -28,6 +30,7 @@ export function Page() {
   const { t } = useTranslation('accounts');
   const [{ search, standing }, change] = useSearchParams(schema);
   const [typed, setTyped] = useState(search);
+  const [isCreating, setIsCreating] = useState(false);
   const query = { ...(search === '' ? {} : { search }), ...(standing === '' ? {} : { standing }) };
   const pages = usePages('GET /console/api/accounts', { query });
   const columns = useColumns();
@@ -39,7 +42,16 @@ export function Page() {
     return () => clearTimeout(timer);
   }, [typed, search, change]);
   return (
-    <Frame title={t('title')} aside={<PagesAge pages={pages} />}>
+    <Frame
+      title={t('title')}
+      aside={<PagesAge pages={pages} />}
+      actions={
+        <ActionButton needs="admin" variant="primary" icon="plus" onClick={() => setIsCreating(true)}>
+          {t('create')}
+        </ActionButton>
+      }
+    >
+      {isCreating ? <NewAccount onClose={() => setIsCreating(false)} /> : null}
       <PagedTable
         id="accounts"
         label={t('title')}

@@ -1,21 +1,15 @@
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
 import { startOfDay } from '../../format/time.ts';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Input } from '../../ui/field.tsx';
-import { Time } from '../../ui/figures.tsx';
-import { Banner } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { ReasonField } from '../acts/fields.tsx';
+import { MadeLink, MadeSecret, type SentLink } from '../acts/made-secret.tsx';
 
 type Operator = ResponseOf<'GET /console/api/operators'>['items'][number];
 type Role = Operator['role'];
-type Link = Pick<ResponseOf<'POST /console/api/operators/{id}/link'>, 'link' | 'message'>;
 type MadeToken = ResponseOf<'POST /console/api/operator-tokens'>;
 interface OperatorActProps {
   readonly row: Operator;
@@ -33,8 +27,8 @@ export function AddOperator({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('viewer');
   const [isTried, setIsTried] = useState(false);
-  const [made, setMade] = useState<Link | null>(null);
-  if (made !== null) return <MadeLink made={made} onClose={onClose} />;
+  const [made, setMade] = useState<SentLink | null>(null);
+  if (made !== null) return <SignInLink made={made} onClose={onClose} />;
   return (
     <ActDialog
       title={t('addTitle')}
@@ -58,8 +52,8 @@ export function AddOperator({ onClose }: { onClose: () => void }) {
 /** Makes another link for an operator who lost the way in. */
 export function NewLink({ row, onClose }: OperatorActProps) {
   const { t } = useTranslation('operators');
-  const [made, setMade] = useState<Link | null>(null);
-  if (made !== null) return <MadeLink made={made} onClose={onClose} />;
+  const [made, setMade] = useState<SentLink | null>(null);
+  if (made !== null) return <SignInLink made={made} onClose={onClose} />;
   return (
     <ActDialog
       title={t('linkTitle', { name: row.name })}
@@ -181,15 +175,15 @@ export function AddToken({ onClose }: { onClose: () => void }) {
   const lastMs = startOfDay(lastDay);
   if (made !== null)
     return (
-      <Secret
+      <MadeSecret
         title={t('tokenMade', { name: made.name })}
         code={made.token}
         label={t('token')}
         made={made}
         onClose={onClose}
       >
-        {t('tokenOnce')}
-      </Secret>
+        <p className="text-sm text-muted">{t('tokenOnce')}</p>
+      </MadeSecret>
     );
   return (
     <ActDialog
@@ -221,53 +215,12 @@ export function AddToken({ onClose }: { onClose: () => void }) {
   );
 }
 
-function MadeLink({ made, onClose }: { made: Link; onClose: () => void }) {
+function SignInLink({ made, onClose }: { made: SentLink; onClose: () => void }) {
   const { t } = useTranslation('operators');
-  const { link } = made;
-  const code = link === null ? null : new URL(link.path, window.location.origin).href;
   return (
-    <Secret title={t('linkMade')} code={code} label={t('link')} made={made} onClose={onClose}>
-      {t('linkOnce')} <Time at={link?.expires_at ?? null} />
-    </Secret>
-  );
-}
-
-/** A secret that leaves once, or why this response to a repeated request has none. */
-function Secret({
-  title,
-  code,
-  label,
-  made,
-  onClose,
-  children,
-}: {
-  title: string;
-  code: string | null;
-  label: string;
-  made: Pick<Link, 'message'>;
-  onClose: () => void;
-  children: ReactNode;
-}) {
-  const { t } = useTranslation('operators');
-  const language = useLanguage();
-  return (
-    <Dialog
-      isOpen
-      isLocked
-      size="sm"
-      onOpenChange={() => undefined}
-      title={title}
-      footer={<Button onClick={onClose}>{t('common:close')}</Button>}
-    >
-      {code === null ? (
-        <Banner tone="bad">{made.message?.[language]}</Banner>
-      ) : (
-        <div className="flex flex-col gap-2">
-          <CodeBlock code={code} label={label} isWrapped />
-          <p className="text-sm text-muted">{children}</p>
-        </div>
-      )}
-    </Dialog>
+    <MadeLink title={t('linkMade')} made={made} onClose={onClose}>
+      {t('linkText')}
+    </MadeLink>
   );
 }
 

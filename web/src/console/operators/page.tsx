@@ -10,6 +10,7 @@ import { Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { OpenSessions } from '../open-sessions.tsx';
 import { AddOperator, AddToken, ChangeRole, NewLink, RemoveOperator, RevokeToken } from './acts.tsx';
 
 type Operator = ResponseOf<'GET /console/api/operators'>['items'][number];
@@ -27,6 +28,7 @@ export function Page() {
       <Section title={t('tokens')} note={t('tokensNote')}>
         {refusal === null ? <Tokens /> : <p className="text-sm text-muted">{refusal}</p>}
       </Section>
+      <OpenSessions />
     </Frame>
   );
 }
