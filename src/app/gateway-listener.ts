@@ -88,6 +88,7 @@ function dashboardContext(core: GatewayCore): DashboardContext {
   return {
     ...core.pages.context,
     publicOrigin: config.auth.publicUrl,
+    config: () => liveCatalog.config,
     payments: core.payments,
     readKey: (hash) => readKey(reads, hash),
     accounts,

@@ -124,6 +124,39 @@ const payments = object(
   },
 );
 
+const line = (description: string) =>
+  shaped(description, /^[^\p{Cc}]{1,200}$/u, 'must be one line of 1 to 200 characters');
+
+/** Where to pay, in one language. */
+const transfer = (language: string) =>
+  object(`In ${language}.`, {
+    bank: line('The bank.'),
+    account: line('The number of the account.'),
+    holder: line('The holder of the account.'),
+    note: optional(line('What else to know, such as when transfers are confirmed.')),
+  });
+
+const topup = object('Paying by bank transfer, which an operator confirms. Owners see it beside their credit.', {
+  instructions: object('Where to pay.', { ko: transfer('Korean'), en: transfer('English') }),
+  deadline_days: optional(integer('Within how many days of the request to pay.', 1, 90)),
+  amounts: list(
+    'The amounts in won that are offered; others may be requested too.',
+    integer('An amount in whole won.', 1, 1_000_000_000),
+  ).prefault([]),
+});
+
+const company = object('The company that issues statements.', {
+  name: line('Its name.'),
+  business_number: optional(
+    shaped(
+      'Its business number.',
+      /^\d{3}-?\d{2}-?\d{5}$/,
+      'must be a business number, such as 124-81-00998',
+    ),
+  ),
+  address: optional(line('Its address.')),
+});
+
 const keys = object('The API keys that Naru issues.', {
   prefix: withDefault(
     shaped(
@@ -319,6 +352,8 @@ export const rootSchema = object('The configuration of Naru.', {
   auth: auth.prefault({}),
   liability: liability.prefault({}),
   vat: vat.prefault({}),
+  company: optional(company),
+  topup: optional(topup),
   payments: optional(payments),
   keys: keys.prefault({}),
   log: log.prefault({}),

@@ -115,6 +115,17 @@ const moves = recordOf({
 /** An entry that is no usage, or the usage of a month between two of them. */
 export type LotMove = RowOf<typeof moves>;
 
+/** Reads of one instant; `transaction` is part of it. */
+export function atOneInstant<T>(
+  database: Transactions,
+  read: (sql: Sql & Transactions) => Promise<T>,
+): Promise<T> {
+  return database.transaction(async (sql) => {
+    await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    return read({ query: (text, values) => sql.query(text, values), transaction: (work) => work(sql) });
+  });
+}
+
 /**
  * The sums of accounts by month, and all that ever moved the lots of those that have bonus credit,
  * in the order of the ledger; both at one instant.
@@ -124,8 +135,7 @@ export function monthSums(
   { accounts, fromDay, toDay }: AccountDays,
 ): Promise<{ readonly sums: readonly MonthSums[]; readonly moves: readonly LotMove[] }> {
   const values = [accounts, fromDay, toDay];
-  return database.transaction(async (sql) => {
-    await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  return atOneInstant(database, async (sql) => {
     return {
       sums: await sums.all(
         sql,

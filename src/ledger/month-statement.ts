@@ -1,5 +1,5 @@
 import { decimalToScaled, divideHalfUp } from '../money/krw.ts';
-import type { Database } from '../store/database.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 import { spend } from './lots.ts';
 import { accountsAfter, type LotMove, type MonthSums, monthSums } from './month-lines-sql.ts';
 
@@ -30,7 +30,7 @@ const accountsOfRead = 200;
  * `toDay`, in the order of account and month, some accounts at a time (spec:money/3.10).
  */
 export async function* monthStatements(
-  database: Database,
+  database: Sql & Transactions,
   days: { readonly fromDay: string; readonly toDay: string },
   { onlyAccount = null, afterId = 0 }: { readonly onlyAccount?: number | null; readonly afterId?: number },
   vat: Vat,

@@ -62,9 +62,10 @@ export async function lockRequestsOf(sql: Sql, accountId: number): Promise<void>
   await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7236482621))', [`account ${accountId}`]);
 }
 
-export async function countPending(sql: Sql, accountId: number): Promise<number> {
+/** How many requests of an account, or of all (null), wait. */
+export async function countPending(sql: Sql, accountId: number | null): Promise<number> {
   const [row] = await sql.query<{ count: bigint }>(
-    "SELECT count(*) AS count FROM topup_request WHERE account_id = $1 AND state = 'pending'",
+    "SELECT count(*) AS count FROM topup_request WHERE state = 'pending' AND ($1::bigint IS NULL OR account_id = $1)",
     [accountId],
   );
   return Number(row?.count ?? 0n);

@@ -1,9 +1,12 @@
 import type { Config } from '../config/config.ts';
 import { usageBySource } from '../generations/analytics/usage-sql.ts';
+import { listDayBalances, listLines } from '../ledger/lines-sql.ts';
+import { atOneInstant } from '../ledger/month-lines-sql.ts';
 import { type MonthStatement, monthStatements } from '../ledger/month-statement.ts';
 import { krwOfMicro, krwToDecimal } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
-import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
+import { isoDay, monthOf, periodAt, seoulDayAt, seoulDayStartMs } from '../time/period.ts';
 import type { Cell } from '../wire/csv.ts';
 import type { ExportSpan } from './exports.ts';
 import { marginBySource } from './margin.ts';
@@ -28,6 +31,8 @@ export const statementAmounts = [
   'vat',
 ] as const;
 const account = ['account_id', 'account_name', 'business_number'] as const;
+/** More than a month has: a line a day, and what people did. */
+const maxLines = 20_000;
 export const statementColumns = ['month', ...account, ...statementAmounts.map(krw)];
 
 /** A statement as files and pages show it; micro-won. */
@@ -42,7 +47,7 @@ export interface ShownStatement {
 
 /** The statements of accounts in the Seoul months of a span, some accounts at a time. */
 export async function* shownStatements(
-  database: Database,
+  database: Sql & Transactions,
   { vat }: Pick<Config, 'vat'>,
   { fromMs, toMs }: ExportSpan,
   accounts: { readonly onlyAccount?: number | null; readonly afterId?: number },
@@ -52,6 +57,32 @@ export async function* shownStatements(
     toDay: toMs === null ? '9999-12-31' : isoDay(seoulDayAt(toMs)),
   };
   for await (const rows of monthStatements(database, days, accounts, vat)) yield rows.map(shownStatement);
+}
+
+/** The sums of an account in a Seoul month, its lines and its balances, of one instant (spec:money/3.12). */
+export function accountStatement(
+  database: Transactions,
+  config: Pick<Config, 'vat'>,
+  { accountId, month }: { readonly accountId: number; readonly month: string },
+) {
+  const { startDay, endDay } = monthOf(month);
+  const span = { fromMs: seoulDayStartMs(startDay), toMs: seoulDayStartMs(endDay) };
+  return atOneInstant(database, async (sql) => {
+    const [[sums] = []] = await Array.fromAsync(
+      shownStatements(sql, config, span, { onlyAccount: accountId }),
+    );
+    const days = { accountId, fromDay: startDay, toDay: endDay };
+    const newest = await listLines(sql, { ...days, kind: null }, null, maxLines);
+    const [before] = await listDayBalances(sql, { ...days, toDay: startDay }, 1);
+    const opening = before?.balanceMicro ?? 0n;
+    const zero = Object.fromEntries(statementAmounts.map((name) => [name, 0n]));
+    return {
+      opening,
+      closing: newest[0]?.balanceMicro ?? opening,
+      amounts: sums?.amounts ?? (zero as ShownStatement['amounts']),
+      lines: newest.toReversed(),
+    };
+  });
 }
 
 function shownStatement(row: MonthStatement): ShownStatement {

@@ -45,6 +45,8 @@ export interface SitePageContext extends PageContext {
 
 /** What the rows of the dashboard use. */
 export interface DashboardContext extends SitePageContext {
+  /** The one in effect. */
+  readonly config: () => Pick<Config, 'company' | 'topup' | 'vat'>;
   /** Null: no provider of payments by card is configured. */
   readonly payments: Payments | null;
   readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;

@@ -15,7 +15,7 @@ import type { Database } from '../store/database.ts';
 import { isoOf, isoOrNull } from '../time/clock.ts';
 import { reading } from '../wire/parse-with.ts';
 import { integerText } from '../wire/shapes/query.ts';
-import type { PageContext } from './context.ts';
+import type { DashboardContext } from './context.ts';
 import { pageOfRows } from './cursor.ts';
 import { pageRoute } from './page-route.ts';
 import { creditText, instant, micro, pageOf, pathId } from './shapes.ts';
@@ -49,6 +49,12 @@ export const topupShape = z.strictObject({
   bank_reference: z.string().nullable(),
   entry_id: z.int().nullable().describe('The ledger entry of a confirmed request'),
 });
+const transferShape = z.strictObject({
+  bank: z.string(),
+  account: z.string(),
+  holder: z.string(),
+  note: z.string().nullable(),
+});
 /** Which requests to list. */
 export const topupListQuery = z.object({
   state: z.enum(topupStates).optional(),
@@ -56,8 +62,26 @@ export const topupListQuery = z.object({
 });
 
 /** Top-ups of the session's account (U7): request, withdraw, see what was decided. */
-export function dashboardTopupPages({ reads, database, clock }: PageContext) {
+export function dashboardTopupPages({ reads, database, clock, config }: DashboardContext) {
   return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/topups/instructions',
+      summary: 'How to pay a top-up by bank transfer, as the operator states it',
+      response: z.strictObject({
+        instructions: z
+          .strictObject({ ko: transferShape, en: transferShape })
+          .nullable()
+          .describe('Null: the operator states nothing'),
+        deadline_days: z.int().nullable().describe('From the day of the request'),
+        amounts_micro: z.array(micro).describe('What is offered; another amount may be requested'),
+      }),
+      handle: () => {
+        const { instructions = null, deadlineDays = null, amounts = [] } = config().topup ?? {};
+        const amounts_micro = amounts.map((won) => String(BigInt(won) * 1_000_000n));
+        return { instructions, deadline_days: deadlineDays, amounts_micro };
+      },
+    }),
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/topups',

@@ -58,6 +58,8 @@ test('an empty file, a file of comments and no file at all mean the same default
     settlement: { ack: 'journal', keepSettledMs: null },
     exchange: null,
     metadata: null,
+    company: null,
+    topup: null,
     payments: null,
     liability: { outstandingKrw: 3_000_000_000_000_000n, issuedKrw: 50_000_000_000_000_000n },
     auth: { publicUrl: null, supportCreditLimitKrw: 100_000_000_000n, oidc: null },

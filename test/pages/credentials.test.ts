@@ -275,7 +275,7 @@ test('a link leaves once: the repeated change has one effect, no link, and the r
   }
 });
 
-// spec:operator/1.29
+// spec:operator/4.5
 test('an admin creates an account with the whole address of its invitation; a refused one leaves nothing', async () => {
   await forgetAttempts();
   const boss = browser((await consoleSession('opener', 'admin')).token, 'console');
@@ -305,7 +305,7 @@ test('an admin creates an account with the whole address of its invitation; a re
     assert.equal((await boss.send('POST', '/accounts', { body: wrong })).status, 400);
 });
 
-// spec:operator/1.30
+// spec:operator/4.6
 test('an admin sees the sessions of operators or of an account, and ends one or all of them', async () => {
   await forgetAttempts();
   const { identity } = node.operator;

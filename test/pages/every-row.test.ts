@@ -101,7 +101,8 @@ function tokenFor(row: AnyPageRoute): string {
 /** The path below the API with well-formed ids that nothing has, and the query that the row needs. */
 function pathOf(row: AnyPageRoute): string {
   const path = row.path.slice(`/${row.area}/api`.length);
-  const query = row.path.includes('/usage/') ? '?by=model&step=day&of=duration' : '';
+  const isUsage = row.path.includes('/usage/');
+  const query = isUsage ? '?by=model&step=day&of=duration' : row.path.endsWith('/statement') ? '?month=2026-01' : '';
   return path.replaceAll('{hash}', 'f'.repeat(64)).replaceAll(/\{\w+\}/g, randomUUID()) + query;
 }
 

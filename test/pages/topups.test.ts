@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { isoDay, seoulDayAt } from '../../src/time/period.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
@@ -18,7 +19,21 @@ let viewer: PageBrowser;
 
 before(async () => {
   upstream = await startUpstream();
-  gateway = await startTestGateway({ sessions, models: [{ id: 'a/b', upstreams: [upstream.url] }] });
+  gateway = await startTestGateway({
+    sessions,
+    models: [{ id: 'a/b', upstreams: [upstream.url] }],
+    config: {
+      company: { name: '주식회사 나루', business_number: '1248100998' },
+      topup: {
+        instructions: {
+          ko: { bank: '나루은행', account: '110-123', holder: '주식회사 나루' },
+          en: { bank: 'Naru Bank', account: '110-123', holder: 'Naru Inc.', note: 'On weekdays' },
+        },
+        deadline_days: 3,
+        amounts: [50_000, 100_000],
+      },
+    },
+  });
   account = await gateway.account({ credit: '0' });
   owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(account.accountId));
   const console_ = `http://127.0.0.1:${gateway.gateway.admin.port}`;
@@ -113,6 +128,67 @@ test('an owner withdraws an own request only, and malformed amounts are rejected
       400,
       amount,
     );
+});
+
+// spec:operator/4.7
+test('an owner sees where to pay in both languages; the console counts the requests that wait', async () => {
+  const shown = await owner.get('/topups/instructions');
+  assert.deepEqual(shown.instructions.ko, {
+    bank: '나루은행',
+    account: '110-123',
+    holder: '주식회사 나루',
+    note: null,
+  });
+  assert.deepEqual(
+    [shown.instructions.en.note, shown.deadline_days, shown.amounts_micro],
+    ['On weekdays', 3, ['50000000000', '100000000000']],
+  );
+  const before = (await viewer.get('/topups/pending')).count;
+  const { id } = await requested();
+  assert.equal((await viewer.get('/topups/pending')).count, before + 1);
+  await owner.send('POST', `/topups/${id}/withdraw`);
+  assert.equal((await viewer.get('/topups/pending')).count, before);
+});
+
+// spec:money/3.12
+test('the statement of a month has the lines between its balances, and the sums of the month end', async () => {
+  const { id } = await requested('12345678901');
+  await admin.send('POST', `/topups/${id}/confirm`, { body: {} });
+  assert.equal((await call()).status, 200);
+  await gateway.settled();
+  const today = isoDay(seoulDayAt(gateway.clock.now()));
+  const query = `?month=${today.slice(0, 7)}`;
+  const statement = await owner.get(`/statement${query}`);
+  const { as_of: asOf, ...ofOwner } = statement;
+  const { as_of: _, ...ofOperator } = await viewer.get(`/accounts/${account.accountId}/statement${query}`);
+  assert.deepEqual(ofOperator, ofOwner);
+  assert.deepEqual(statement.company, {
+    name: '주식회사 나루',
+    business_number: '124-81-00998',
+    address: null,
+  });
+  assert.deepEqual([statement.is_over, statement.account.id], [false, account.accountId]);
+  assert.ok(Date.parse(asOf) <= gateway.clock.now());
+  let balance = BigInt(statement.opening_micro);
+  for (const line of statement.lines) {
+    balance += BigInt(line.amount_micro);
+    assert.equal(line.balance_micro, String(balance));
+  }
+  assert.equal(statement.closing_micro, String(balance));
+  assert.equal((await owner.get('/account')).balance_micro, String(balance));
+  assert.equal(BigInt(statement.amounts.change), balance - BigInt(statement.opening_micro));
+  const days = `from=${statement.first_day}&to=${statement.last_day}`;
+  const { items } = await viewer.get(`/books/statements?${days}`);
+  const row = items.find((one: { account_id: number }) => one.account_id === account.accountId);
+  assert.deepEqual(row.amounts, statement.amounts);
+  const past = await owner.get('/statement?month=1999-12');
+  assert.deepEqual(
+    [past.is_over, past.opening_micro, past.closing_micro, past.lines, past.amounts.vat],
+    [true, '0', '0', [], '0'],
+  );
+  for (const wrong of ['', '?month=2026-13', '?month=x'])
+    assert.equal((await owner.send('GET', `/statement${wrong}`)).status, 400);
+  assert.equal((await viewer.send('GET', `/accounts/999999/statement${query}`)).status, 404);
 });
 
 // pages:U7,A8

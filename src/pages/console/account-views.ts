@@ -5,6 +5,7 @@ import { appReadPages } from '../dashboard/apps.ts';
 import { creditPages } from '../dashboard/credits.ts';
 import { generationPages } from '../dashboard/generations.ts';
 import { ledgerPages } from '../dashboard/ledger.ts';
+import { statementPages } from '../dashboard/statement.ts';
 import type { AnyPageRoute, PageCall } from '../page-route.ts';
 import type { OwnerSession } from '../page-session.ts';
 import { usagePages } from '../usage-rows.ts';
@@ -30,6 +31,7 @@ export function accountViewPages(context: ConsoleContext) {
   const { reads } = context;
   const rows = [
     ...ledgerPages(context),
+    ...statementPages(context),
     ...generationPages({ ...context, settlements: { find: () => undefined } }),
     ...usagePages('dashboard', context),
     ...creditPages({ ...context, balanceOf: (id) => balanceOf(reads, id) }),

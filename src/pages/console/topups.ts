@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findAccounts } from '../../accounts/accounts-sql.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
-import type { TopupRequest } from '../../ledger/topup-requests-sql.ts';
+import { countPending, type TopupRequest } from '../../ledger/topup-requests-sql.ts';
 import { krwToDecimal } from '../../money/krw.ts';
 import type { AboveLimit } from '../../operations/credit-limit.ts';
 import type { Database } from '../../store/database.ts';
@@ -31,6 +31,13 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
         const { rows, next } = await readTopupPage(reads, account, query);
         return { items: await listed(reads, rows), next };
       },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/topups/pending',
+      summary: 'How many top-up requests wait for a decision',
+      response: z.strictObject({ count: z.int() }),
+      handle: async () => ({ count: await countPending(reads, null) }),
     }),
     pageRoute({
       method: 'POST',

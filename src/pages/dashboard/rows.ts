@@ -18,6 +18,7 @@ import { liveRequestPages } from './live-requests.ts';
 import { modelPages } from './models.ts';
 import { profilePages } from './profile.ts';
 import { rankingPages } from './rankings.ts';
+import { statementPages } from './statement.ts';
 
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardContext) {
@@ -34,6 +35,7 @@ export function dashboardRows(parts: DashboardContext) {
     ...creditPages(parts),
     ...keyPages(parts),
     ...ledgerPages(parts),
+    ...statementPages(parts),
     ...generationPages(parts),
     ...liveRequestPages(parts),
     ...modelPages(parts),
