@@ -136,14 +136,17 @@ const transfer = (language: string) =>
     note: optional(line('What else to know, such as when transfers are confirmed.')),
   });
 
-const topup = object('Paying by bank transfer, which an operator confirms. Owners see it beside their credit.', {
-  instructions: object('Where to pay.', { ko: transfer('Korean'), en: transfer('English') }),
-  deadline_days: optional(integer('Within how many days of the request to pay.', 1, 90)),
-  amounts: list(
-    'The amounts in won that are offered; others may be requested too.',
-    integer('An amount in whole won.', 1, 1_000_000_000),
-  ).prefault([]),
-});
+const topup = object(
+  'Paying by bank transfer, which an operator confirms. Owners see it beside their credit.',
+  {
+    instructions: object('Where to pay.', { ko: transfer('Korean'), en: transfer('English') }),
+    deadline_days: optional(integer('Within how many days of the request to pay.', 1, 90)),
+    amounts: list(
+      'The amounts in won that are offered; others may be requested too.',
+      integer('An amount in whole won.', 1, 1_000_000_000),
+    ).prefault([]),
+  },
+);
 
 const company = object('The company that issues statements.', {
   name: line('Its name.'),

@@ -19,9 +19,7 @@ interface NewAccount {
   readonly email: string | null;
 }
 
-/** Creates, renames, suspends, closes and reads accounts. */
-export function accountOperations(context: OperationsContext) {
-  const { database, clock, actor } = context;
+function accountCreation({ database, clock, actor }: OperationsContext) {
   /** Returns what `make` makes of the account in the same transaction; nothing is left where it throws. */
   const createAccountWith = <T>(
     account: NewAccount,
@@ -37,6 +35,14 @@ export function accountOperations(context: OperationsContext) {
     createAccount: (account: NewAccount): Promise<number> => createAccountWith(account, async (_, id) => id),
 
     createAccountWith,
+  };
+}
+
+/** Creates, renames, suspends, closes and reads accounts. */
+export function accountOperations(context: OperationsContext) {
+  const { database, clock } = context;
+  return {
+    ...accountCreation(context),
 
     /** Suspends all keys of an account, later ones included, or lifts that. */
     suspendAccount: (change: {

@@ -20,6 +20,7 @@ const views: Readonly<Record<Area, Readonly<Record<string, readonly string[] | n
       (tab) => `/accounts/1?tab=${tab}`,
     ),
     '/accounts/$id/requests/$request': null,
+    '/accounts/$id/statement': ['/accounts/1/statement'],
     '/keys/$hash': null,
     '/top-ups': ['/top-ups?state=all'],
     '/quarantine': ['/quarantine?view=all'],

@@ -319,7 +319,11 @@ test('an admin sees the sessions of operators or of an account, and ends one or 
     const { token } = await identity.links.openAccount(account, cli);
     return browser(cookieOf(await browser().send('POST', '/sign-in/link', { body: { token } })).token);
   };
-  const [first, second, foreign] = [await open(accountId), await open(accountId), await open(other.accountId)];
+  const [first, second, foreign] = [
+    await open(accountId),
+    await open(accountId),
+    await open(other.accountId),
+  ];
   const of = async (account: number) => (await boss.get(`${sessions}?account=${account}`)).items;
   const [latest, earlier] = await of(accountId);
   assert.deepEqual([latest.operator, latest.via, typeof latest.address], [null, 'link', 'string']);

@@ -102,7 +102,11 @@ function tokenFor(row: AnyPageRoute): string {
 function pathOf(row: AnyPageRoute): string {
   const path = row.path.slice(`/${row.area}/api`.length);
   const isUsage = row.path.includes('/usage/');
-  const query = isUsage ? '?by=model&step=day&of=duration' : row.path.endsWith('/statement') ? '?month=2026-01' : '';
+  const query = isUsage
+    ? '?by=model&step=day&of=duration'
+    : row.path.endsWith('/statement')
+      ? '?month=2026-01'
+      : '';
   return path.replaceAll('{hash}', 'f'.repeat(64)).replaceAll(/\{\w+\}/g, randomUUID()) + query;
 }
 

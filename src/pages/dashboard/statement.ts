@@ -11,7 +11,11 @@ import { day, instant, micro, month } from '../shapes.ts';
 const party = { name: z.string(), business_number: z.string().nullable() };
 
 /** A month of the account on paper: sums, VAT, balances and lines, of one instant (U8). */
-export function statementPages({ reads, clock, config }: Pick<DashboardContext, 'reads' | 'clock' | 'config'>) {
+export function statementPages({
+  reads,
+  clock,
+  config,
+}: Pick<DashboardContext, 'reads' | 'clock' | 'config'>) {
   return [
     pageRoute({
       method: 'GET',
@@ -24,7 +28,7 @@ export function statementPages({ reads, clock, config }: Pick<DashboardContext, 
         is_over: z.boolean().describe('False: the month goes on, and so do the figures'),
         as_of: instant,
         company: z.strictObject({ ...party, address: z.string().nullable() }).nullable(),
-        account: z.strictObject({ id: z.int(), ...party }),
+        account: z.strictObject({ id: z.int(), ...party, created_at: instant }),
         vat: z.strictObject({ percent: z.string(), included: z.boolean() }),
         opening_micro: micro,
         closing_micro: micro,
@@ -55,7 +59,12 @@ export function statementPages({ reads, clock, config }: Pick<DashboardContext, 
             business_number: hyphened(company.businessNumber),
             address: company.address,
           },
-          account: { id: accountId, name: account.name, business_number: hyphened(account.businessNumber) },
+          account: {
+            id: accountId,
+            name: account.name,
+            business_number: hyphened(account.businessNumber),
+            created_at: isoOf(account.createdAtMs),
+          },
           vat,
           opening_micro: String(read.opening),
           closing_micro: String(read.closing),

@@ -53,7 +53,7 @@ export function NavList({ label }: { label: string }) {
 function NavItem({ page }: { page: PageEntry }) {
   const { t } = useTranslation('navigation');
   if (page.nav === undefined) return null;
-  const { icon, label, shortcut } = page.nav;
+  const { icon, label, shortcut, badge: Waiting } = page.nav;
   return (
     <li>
       <Link
@@ -66,6 +66,7 @@ function NavItem({ page }: { page: PageEntry }) {
       >
         <Icon name={icon} />
         <span className="flex-1 truncate">{t(label)}</span>
+        {Waiting === undefined ? null : <Waiting />}
         {shortcut === undefined ? null : (
           <span
             aria-hidden="true"

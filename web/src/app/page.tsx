@@ -23,7 +23,7 @@ export function Page({ title, back, aside, actions, children }: PageProps) {
     <div className="page mx-auto flex w-full max-w-290 flex-col gap-6 px-4 py-6 lg:px-8">
       <header className="flex flex-col gap-1">
         {back === undefined ? null : (
-          <div className="text-sm text-muted">
+          <div className="text-sm text-muted print:hidden">
             <span aria-hidden="true">← </span>
             {back}
           </div>

@@ -24,6 +24,8 @@ export interface PageEntry {
     readonly group?: string;
     /** `g` and this letter open the page. */
     readonly shortcut?: string;
+    /** What waits there, beside its name. */
+    readonly badge?: ComponentType;
   };
   /** What may be typed into the palette to open this page, such as the id of a generation. */
   readonly typed?: {

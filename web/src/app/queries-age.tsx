@@ -6,12 +6,15 @@ import { useFormat } from '../i18n/use-format.ts';
 import { Button } from '../ui/button.tsx';
 import { Banner, StaleNote, useNow } from '../ui/states.tsx';
 
-/** The reads of the rows that a page shows: the session and the announcements are of every page. */
+/** The reads of the rows that a page shows: the session, the announcements and what waits are of every page. */
 function shownReads(queries: QueryClient) {
   return queries
     .getQueryCache()
     .findAll({ type: 'active' })
-    .filter(({ queryKey: [name] }) => typeof name === 'string' && !/^session$|announcements$/.test(name));
+    .filter(
+      ({ queryKey: [name] }) =>
+        typeof name === 'string' && !/^session$|announcements$|topups\/pending$/.test(name),
+    );
 }
 
 type Reads = ReturnType<typeof shownReads>;

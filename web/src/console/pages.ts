@@ -1,5 +1,6 @@
 import type { PageTable } from '../app/pages.ts';
 import type { ConsolePath } from '../app/paths.ts';
+import { PendingBadge } from './top-ups/pending-badge.tsx';
 
 /** Every page of the console, in the order of the navigation. */
 export const consolePages: PageTable<ConsolePath> = {
@@ -61,6 +62,11 @@ export const consolePages: PageTable<ConsolePath> = {
     alsoUses: ['account', 'acts', 'requests'],
     load: () => import('./request/page.tsx'),
   },
+  '/accounts/$id/statement': {
+    namespace: 'statement',
+    alsoUses: ['account', 'month-end', 'transactions'],
+    load: () => import('./statement/page.tsx'),
+  },
   '/keys': {
     namespace: 'console-keys',
     alsoUses: ['acts', 'keys'],
@@ -76,7 +82,7 @@ export const consolePages: PageTable<ConsolePath> = {
     namespace: 'top-ups',
     alsoUses: ['acts'],
     load: () => import('./top-ups/page.tsx'),
-    nav: { label: 'topUps', icon: 'coins', group: 'groupCustomers', shortcut: 't' },
+    nav: { label: 'topUps', icon: 'coins', group: 'groupCustomers', shortcut: 't', badge: PendingBadge },
   },
   '/liability': {
     namespace: 'liability',

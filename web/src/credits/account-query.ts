@@ -2,7 +2,7 @@ import type { CallOf } from '../api/client.ts';
 import { readQuery } from '../api/query.ts';
 
 /** The reads of credit that owners have of their account, and operators of any. */
-type OwnName = 'GET /dashboard/api/lots' | 'GET /dashboard/api/balance';
+type OwnName = `GET /dashboard/api/${'lots' | 'balance' | 'statement'}`;
 
 /** A read of the own account, or the same of the account with this id for operators. */
 export function accountQuery<Name extends OwnName>(

@@ -59,6 +59,11 @@ export const dashboardPages: PageTable<DashboardPath> = {
     load: () => import('./credits/page.tsx'),
     nav: { label: 'credits', icon: 'coins', group: 'groupMoney', shortcut: 'c' },
   },
+  '/statement': {
+    namespace: 'statement',
+    alsoUses: ['month-end', 'transactions'],
+    load: () => import('./statement/page.tsx'),
+  },
   '/transactions': {
     namespace: 'transactions',
     load: () => import('./transactions/page.tsx'),

@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
+import { Link } from '../../app/link.tsx';
 import type { ItemOf } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
@@ -20,7 +21,21 @@ export function useStatementColumns(): readonly Column<Statement>[] {
   const { t } = useTranslation('month-end');
   return useMemo(
     (): readonly Column<Statement>[] => [
-      { id: 'month', header: t('month'), cell: (row) => row.month, value: (row) => row.month },
+      {
+        id: 'month',
+        header: t('month'),
+        cell: (row) => (
+          <Link
+            to={`/accounts/${row.account_id}/statement`}
+            search={{ month: row.month }}
+            className="underline"
+            aria-label={t('toStatement', { month: row.month, account: row.account_name })}
+          >
+            {row.month}
+          </Link>
+        ),
+        value: (row) => row.month,
+      },
       {
         id: 'account',
         header: t('accounts:column.account'),

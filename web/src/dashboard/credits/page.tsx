@@ -16,6 +16,7 @@ import { AlertForm } from './alert-form.tsx';
 import { Payments } from './payments.tsx';
 import { TopUpForm } from './top-up-form.tsx';
 import { TopUps } from './top-ups.tsx';
+import { Transfer } from './transfer.tsx';
 
 /** U7: the balance and its parts, and asking for more. */
 export function Page() {
@@ -60,6 +61,10 @@ export function Page() {
                   <Link to="/transactions" className="hover:underline">
                     {t('toTransactions')}
                   </Link>
+                  {' · '}
+                  <Link to="/statement" className="hover:underline">
+                    {t('toStatement')}
+                  </Link>
                 </>
               }
             >
@@ -83,6 +88,7 @@ export function Page() {
         </Section>
       )}
       <Section title={t('ask')} note={t('askNote')}>
+        <Transfer />
         <TopUpForm />
       </Section>
       <Section title={t('requests')}>

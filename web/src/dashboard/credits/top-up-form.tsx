@@ -1,14 +1,16 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, newChangeKey } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
-import { parseWon } from '../../format/money.ts';
+import { decimalWon, parseWon } from '../../format/money.ts';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import type { TopUpRow } from '../../top-ups/columns.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { Banner } from '../../ui/states.tsx';
 import { showToast } from '../../ui/toast.tsx';
+import { TopUpDetails, transferQuery } from './transfer.tsx';
 
 /** Asks for a top-up. What was typed stays until the request is made; a retry makes no second one. */
 export function TopUpForm() {
@@ -20,6 +22,8 @@ export function TopUpForm() {
   const [depositor, setDepositor] = useState('');
   const [note, setNote] = useState('');
   const [isTried, setIsTried] = useState(false);
+  const [made, setMade] = useState<TopUpRow | null>(null);
+  const { data: transfer } = useQuery(transferQuery);
   const [changeKey, setChangeKey] = useState(newChangeKey);
   const micro = parseWon(amount);
   const isValid = micro !== null && micro > 0n;
@@ -36,8 +40,9 @@ export function TopUpForm() {
         },
         changeKey,
       ),
-    onSuccess: async ({ amount_micro }) => {
-      showToast({ tone: 'good', text: t('asked', { amount: format.money(amount_micro) }) });
+    onSuccess: async (asked) => {
+      showToast({ tone: 'good', text: t('asked', { amount: format.money(asked.amount_micro) }) });
+      if (transfer !== undefined && transfer.instructions !== null) setMade(asked);
       setAmount('');
       setNote('');
       setIsTried(false);
@@ -62,6 +67,20 @@ export function TopUpForm() {
     };
   return (
     <form onSubmit={submit} noValidate className="flex max-w-110 flex-col gap-3">
+      {transfer === undefined || transfer.amounts_micro.length === 0 ? null : (
+        <fieldset className="flex flex-wrap gap-2" aria-label={t('offered')}>
+          {transfer.amounts_micro.map((offered) => (
+            <Button
+              key={offered}
+              size="sm"
+              aria-pressed={String(micro) === offered}
+              onClick={() => edited(setAmount)({ target: { value: decimalWon(offered) } })}
+            >
+              {format.money(offered)}
+            </Button>
+          ))}
+        </fieldset>
+      )}
       <Field
         label={t('amount')}
         hint={isValid ? format.money(micro) : t('amountHint')}
@@ -81,6 +100,7 @@ export function TopUpForm() {
           {t('send')}
         </Button>
       </div>
+      {made === null ? null : <TopUpDetails row={made} onClose={() => setMade(null)} />}
     </form>
   );
 }

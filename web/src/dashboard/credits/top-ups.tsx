@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
@@ -13,6 +13,7 @@ import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { showToast } from '../../ui/toast.tsx';
+import { TopUpDetails } from './transfer.tsx';
 
 const refreshMs = 5_000;
 
@@ -24,22 +25,26 @@ export function TopUps() {
     refetchInterval: ({ state }) =>
       state.data?.some((one) => one.state === 'pending') === true ? refreshMs : false,
   });
-  const columns = useColumns();
+  const [shown, setShown] = useState<TopUpRow | null>(null);
+  const columns = useColumns(setShown);
   return (
-    <DataTable
-      id="top-ups"
-      label={t('requests')}
-      columns={columns}
-      rows={topUps.data}
-      rowId={({ id }) => String(id)}
-      empty={<EmptyState title={t('empty.title')}>{t('empty.text')}</EmptyState>}
-      error={topUps.isError && topUps.data === undefined ? <ReadError of={topUps} /> : null}
-    />
+    <>
+      <DataTable
+        id="top-ups"
+        label={t('requests')}
+        columns={columns}
+        rows={topUps.data}
+        rowId={({ id }) => String(id)}
+        empty={<EmptyState title={t('empty.title')}>{t('empty.text')}</EmptyState>}
+        error={topUps.isError && topUps.data === undefined ? <ReadError of={topUps} /> : null}
+      />
+      {shown === null ? null : <TopUpDetails row={shown} onClose={() => setShown(null)} />}
+    </>
   );
 }
 
 /** The columns that operators see too, the reason of a rejection, and a way to withdraw. */
-function useColumns(): readonly Column<TopUpRow>[] {
+function useColumns(onShow: (row: TopUpRow) => void): readonly Column<TopUpRow>[] {
   const { t } = useTranslation('credits');
   const { requested, state, depositor, decided, amount } = useTopUpColumns<TopUpRow>();
   return useMemo(
@@ -59,10 +64,17 @@ function useColumns(): readonly Column<TopUpRow>[] {
         id: 'actions',
         header: t('column.actions'),
         kind: 'actions',
-        cell: (row) => (row.state === 'pending' ? <Withdraw id={row.id} /> : null),
+        cell: (row) => (
+          <span className="flex justify-end gap-1">
+            <Button size="sm" variant="quiet" onClick={() => onShow(row)}>
+              {t('details')}
+            </Button>
+            {row.state === 'pending' ? <Withdraw id={row.id} /> : null}
+          </span>
+        ),
       },
     ],
-    [requested, state, depositor, decided, amount, t],
+    [requested, state, depositor, decided, amount, onShow, t],
   );
 }
 
