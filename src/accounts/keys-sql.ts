@@ -14,6 +14,21 @@ import type { KeyHash, KeyKind } from './api-key.ts';
 
 const kinds: readonly KeyKind[] = ['inference', 'management'];
 
+/** What a key may use besides its spend limit, as the API names it; an absent member restricts nothing. */
+export interface KeyRestrictions {
+  /** Model ids, and beginnings of ids with `*` behind them. */
+  readonly allowed_models?: readonly string[];
+  /** Names of providers, as in `provider.only` of a request. */
+  readonly allowed_providers?: readonly string[];
+  /** Requests a minute. */
+  readonly rpm_limit?: number;
+}
+
+/** A change of restrictions: null removes one, and an absent member stays as it is. */
+export type RestrictionChange = {
+  readonly [Name in keyof KeyRestrictions]: KeyRestrictions[Name] | null | undefined;
+};
+
 /** A key of a suspended account is suspended too; lifting its own suspension does not lift that. */
 const isSuspended = '(k.admin_suspended OR a.suspended_at IS NOT NULL)';
 
@@ -32,6 +47,7 @@ export const keyColumns = {
   /** A numeric: 10^15 won are more micro-won than a bigint of the database can hold. */
   limitMicro: nullable(numeric('k.limit_micro')),
   limitReset: placeIn<LimitReset>(limitResets, 'k.limit_reset', 0),
+  restrictions: column<KeyRestrictions | null>('k.restrictions'),
   createdAtMs: column<number>('k.created_at'),
   updatedAtMs: column<number | null>('k.updated_at'),
 };
@@ -63,7 +79,7 @@ export type NewKeyRow = Pick<
   | 'limitReset'
   | 'expiresAtMs'
   | 'createdAtMs'
->;
+> & { readonly restrictions?: RestrictionChange };
 
 /** Keys with their accounts. A subquery on the account would read those of all servers. */
 export const keysWithAccounts = 'api_key k JOIN account a ON a.id = k.account_id';
@@ -78,8 +94,9 @@ export async function hasKeys(sql: Sql): Promise<boolean> {
 /** Stores a key and its entry in the directory, in the caller's transaction; returns its id. */
 export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
   const [row] = await sql.query<{ id: bigint }>(
-    `INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, limit_reset, expires_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000)) RETURNING id`,
+    `INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, limit_reset, expires_at, created_at, restrictions)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000),
+       nullif(jsonb_strip_nulls($10::jsonb), '{}')) RETURNING id`,
     [
       Buffer.from(key.hash, 'hex'),
       key.accountId,
@@ -90,6 +107,7 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
       limitResets.indexOf(key.limitReset),
       key.expiresAtMs,
       key.createdAtMs,
+      JSON.stringify(key.restrictions ?? {}),
     ],
   );
   if (row === undefined) throw new Error('INSERT INTO api_key returned no row');
@@ -268,7 +286,7 @@ function daysOf(day: number): readonly string[] {
 /** The changes of a key; absent members do not change. */
 export type KeyChange = Partial<
   Pick<KeyRow, 'name' | 'userDisabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs'>
->;
+> & { readonly restrictions?: RestrictionChange };
 
 /**
  * The key with this hash if it belongs to this account. One statement for "none" and "another
@@ -337,6 +355,7 @@ export function updateOwnKey(
        limit_micro = CASE WHEN $5 THEN $6 ELSE k.limit_micro END,
        limit_reset = coalesce($7, k.limit_reset),
        expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE k.expires_at END,
+       restrictions = nullif(jsonb_strip_nulls(coalesce(k.restrictions, '{}') || $11::jsonb), '{}'),
        updated_at = greatest(k.created_at, k.updated_at, to_timestamp($8::float8 / 1000))
      FROM account a
      WHERE a.id = k.account_id AND k.hash = $1 AND k.account_id = $2
@@ -352,6 +371,7 @@ export function updateOwnKey(
       atMs,
       change.expiresAtMs !== undefined,
       change.expiresAtMs ?? null,
+      JSON.stringify(change.restrictions ?? {}),
     ],
   );
 }

@@ -18,6 +18,7 @@ import {
   type KeysPlace,
   listKeys,
   pageOfKeys,
+  type RestrictionChange,
   readKeySpend,
   readKeySpends,
   type Suspension,
@@ -39,6 +40,7 @@ export interface NewKey {
   readonly limit: Krw | null;
   readonly limitReset: LimitReset;
   readonly expiresAtMs: number | null;
+  readonly restrictions?: RestrictionChange;
 }
 
 /**
@@ -80,7 +82,7 @@ async function addKey(
 }
 
 /**
- * Replaces a key of this account by a new one with the same name and limit; the old one expires at
+ * Replaces a key of this account by a new one with the same name, limit and restrictions; the old one expires at
  * `endsAtMs`, or earlier if it would have. Both happen or neither. Null when the account has no
  * such key, or the key was revoked.
  */
@@ -93,9 +95,11 @@ export async function rotateKey(
     const found = await findOwnKey(sql, old.accountId, old.hash);
     if (found === null || found.revokedAtMs !== null) return null;
     const { accountId, kind, name, limitMicro, limitReset, expiresAtMs } = found;
+    const restrictions = found.restrictions ?? {};
     const secret = newKey(kind, context.prefix);
     const limit = limitMicro === null ? null : krwOfMicro(limitMicro);
-    await addKey(sql, { accountId, kind, name, limit, limitReset, expiresAtMs }, secret, context);
+    const same = { accountId, kind, name, limit, limitReset, expiresAtMs, restrictions };
+    await addKey(sql, same, secret, context);
     const endsAtMs = Math.min(old.endsAtMs, expiresAtMs ?? Number.POSITIVE_INFINITY);
     await updateOwnKey(sql, accountId, old.hash, { expiresAtMs: endsAtMs }, context.nowMs);
     await recordChange(sql, 'key', found.id);
@@ -158,11 +162,11 @@ export function suspendKey(database: Transactions, change: Suspension, endsCalls
   return changeKey(database, change.hash, suspend, endsCalls);
 }
 
-/** Changes the limit of a key for the operator; false when there is no such key. */
+/** Changes the limit and the restrictions of a key for the operator; false when there is no such key. */
 export function limitKey(
   database: Transactions,
   hash: KeyHash,
-  limit: Pick<KeyChange, 'limitMicro' | 'limitReset'>,
+  limit: Pick<KeyChange, 'limitMicro' | 'limitReset' | 'restrictions'>,
   atMs: number,
 ): Promise<boolean> {
   const change = async (sql: Sql, { accountId }: KeyPlace) =>
@@ -196,6 +200,16 @@ function changeKey(
     if (endsCalls) await recordChange(sql, 'calls-of-key', key.id);
     return true;
   });
+}
+
+/** What a key may use, as the API and the pages name it (spec:api/21); null: everything. */
+export function restrictionsOf({ restrictions }: Pick<KeyRow, 'restrictions'>) {
+  const { allowed_models: models, allowed_providers: providers, rpm_limit = null } = restrictions ?? {};
+  return {
+    allowed_models: models === undefined ? null : [...models],
+    allowed_providers: providers === undefined ? null : [...providers],
+    rpm_limit,
+  };
 }
 
 /** How many keys a page of the listing has (spec:api/7.4). */

@@ -1,4 +1,5 @@
 import type { KeyWithSpend } from '../accounts/key-service.ts';
+import { restrictionsOf } from '../accounts/keys.ts';
 import { isDisabled } from '../accounts/rules.ts';
 import { usedOf } from '../accounts/spend.ts';
 import { krwOfMicro, krwToNumber } from '../money/krw.ts';
@@ -40,6 +41,7 @@ export function keyBody(key: KeyWithSpend, accountHasNoCredit: boolean): object 
     name: row.name,
     disabled: isDisabled(row, accountHasNoCredit),
     ...spending(key),
+    ...restrictionsOf(row),
     created_at: isoOf(row.createdAtMs),
     updated_at: row.updatedAtMs === null ? null : isoOf(row.updatedAtMs),
     expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),

@@ -5,8 +5,10 @@ import { parseKeyHash } from '../accounts/api-key.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { KeyService, KeyWithSpend } from '../accounts/key-service.ts';
 import { assertValid } from '../accounts/rules.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
+import { assertKnown } from '../routing/restrictions.ts';
 import type { Clock } from '../time/clock.ts';
 import { parsedValue } from '../wire/json.ts';
 import type { RequestContext } from '../wire/request-context.ts';
@@ -27,6 +29,8 @@ export interface KeyRouteParts {
   readonly maxBodyBytes: () => number;
   readonly keyService: KeyService;
   readonly accounts: AccountCache;
+  /** The current catalogue. */
+  readonly catalogue: () => Catalogue;
 }
 
 /** Manages keys with a management key (spec:api/6,7): only those of its own account. */
@@ -62,6 +66,7 @@ function createRoute(parts: KeyRouteParts) {
     handle: async (call) => {
       const { caller } = call;
       const order = await readJsonBody(parts, call, 'management', createKeyDocument.body);
+      assertKnown(parts.catalogue(), order.restrictions);
       const created = await keyService.create({ ...order, accountId: caller.accountId, kind: 'inference' });
       return { status: 201, body: { data: bodyOf(parts, created), key: created.plaintext } };
     },
@@ -95,6 +100,7 @@ function changeRoute(parts: KeyRouteParts) {
       const { caller, params } = call;
       const hash = parseKeyHash(params.hash);
       const change = await readJsonBody(parts, call, 'management', changeKeyDocument.body);
+      assertKnown(parts.catalogue(), change.restrictions);
       const isEmpty = Object.keys(change).length === 0;
       const key =
         hash === null

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
+import type { KeyRestrictions } from '../accounts/keys-sql.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
+import { isOffered } from '../routing/restrictions.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import { decodedSegment } from '../wire/path-segment.ts';
@@ -30,10 +32,15 @@ export interface ModelRouteParts {
  * (spec:errors/11.2).
  */
 export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
-  const listing = (path: string, { query, exchange }: Listing): object => {
+  const listing = (
+    path: string,
+    { query, exchange }: Listing,
+    restrictions: KeyRestrictions | null = null,
+  ): object => {
     const page = pageOf(query);
     const wanted = filterOf(query, clock.now());
-    const models = sortedBy(query.sort, health)(catalogue().models.filter(wanted));
+    const offered = catalogue().models.filter((model) => wanted(model) && isOffered(model, restrictions));
+    const models = sortedBy(query.sort, health)(offered);
     return {
       data: page.of(models).map(modelBody),
       total_count: models.length,
@@ -63,8 +70,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       path: '/api/v1/models/user',
       credential: 'inference',
       document: userModelsDocument,
-      // A key may use every model: accounts have no preferences that exclude one.
-      handle: (call) => ({ body: listing('/api/v1/models/user', call) }),
+      handle: (call) => ({ body: listing('/api/v1/models/user', call, call.caller.key.row.restrictions) }),
     }),
     route({
       method: 'GET',

@@ -30,10 +30,11 @@ export function endpoints(core: GatewayCore, isStopping: () => boolean): readonl
   const { accounts, settlements } = accounting;
   const { samples, syncKey } = config.datasets;
   const maxBodyBytes = (): number => limits().bodyBytes;
+  const catalogue = () => liveCatalog.catalogue;
   const ready = new ReadinessCheck({ database, clock, isFresh: () => accounting.feed.isFresh, isStopping });
   const routes: readonly AnyRoute[] = [
     ...inferenceRoutes(inferenceOf(core)),
-    ...keyRoutes({ keyService: core.keyService, accounts, clock, maxBodyBytes }),
+    ...keyRoutes({ keyService: core.keyService, catalogue, accounts, clock, maxBodyBytes }),
     ...accountRoutes({ accounts, current: (key) => currentKey(accounting, key), clock }),
     ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({
@@ -42,7 +43,7 @@ export function endpoints(core: GatewayCore, isStopping: () => boolean): readonl
       readRefusal: (accountId, uuid) => findRefusal(database, accountId, uuid),
       readGeneration: (accountId, uuid) => readGenerationSoon(core, accountId, uuid),
     }),
-    ...modelRoutes({ catalogue: () => liveCatalog.catalogue, health, clock }),
+    ...modelRoutes({ catalogue, health, clock }),
     ...providerRoutes(() => liveCatalog.config),
     ...(core.payments === null ? [] : paymentRoutes(core.payments, core.log)),
     ...probeRoutes(() => ready.state()),
@@ -69,6 +70,7 @@ export function targetsOf({ limits, clock, log, liveCatalog, engines, lanes }: G
 function inferenceOf(core: GatewayCore): Parameters<typeof inferenceRoutes>[0] {
   const { limits, clock, accounting, liveCatalog, drains, health, tokens, observer, openSessions, tracer } =
     core;
+  const { rate } = core;
   return {
     accounts: accounting.accounts,
     settlements: accounting.settlements,
@@ -86,6 +88,7 @@ function inferenceOf(core: GatewayCore): Parameters<typeof inferenceRoutes>[0] {
     openSessions,
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
+    rate,
     observer,
     tracer,
     count: (texts, enough) => tokens.count(texts, enough),

@@ -160,6 +160,16 @@ export function port(text: string): number {
   return value;
 }
 
+/** Names separated by commas, or `none`. */
+export function names(text: string): readonly string[] | 'none' {
+  return text === 'none' ? text : text.split(',').map((each) => each.trim());
+}
+
+/** A number of requests a minute, or `none`. */
+export function perMinute(text: string): number | 'none' {
+  return text === 'none' ? text : count(text);
+}
+
 /** A whole number from 1 to a million. */
 export function count(text: string): number {
   const value = Number(text);

@@ -86,6 +86,10 @@ export const requirements = {
     ko: 'null이거나 0 이상 10^15 이하의 수여야 합니다',
     en: 'must be null or a number from 0 to 10^15',
   },
+  allowedNames: (max: number) => ({
+    ko: `null이거나 서로 다른 이름 1개 이상 ${max}개 이하의 배열이어야 합니다`,
+    en: `must be null or an array of 1 to ${max} names`,
+  }),
   storableName: (maxLength: number) => ({
     ko: `올바른 유니코드 문자로 된 ${maxLength}자 이하의 문자열이어야 합니다`,
     en: `must be well-formed text of at most ${maxLength} characters`,
@@ -174,6 +178,10 @@ export const rejectReasons = {
     ko: '운영자가 새 요청을 중단했습니다',
     en: 'an operator drained it, so it takes no new requests',
   },
+  not_allowed: {
+    ko: '이 API 키에 허용되지 않은 제공자입니다',
+    en: 'this API key may not use the provider',
+  },
   not_in_only: { ko: '`provider.only`에 없습니다', en: 'not in `provider.only`' },
   ignored: { ko: '`provider.ignore`에 있습니다', en: 'in `provider.ignore`' },
   quantization: {
@@ -249,6 +257,11 @@ export const messages = {
     message(
       '요청이 너무 많습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
       'Too many requests; retry after the time in Retry-After.',
+    ),
+  tooManyRequestsOfKey: (max: number) =>
+    message(
+      `이 API 키는 분당 요청이 최대 ${max}개입니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.`,
+      `This API key may send ${max} requests a minute; retry after the time in Retry-After.`,
     ),
   tooManyConnections: () =>
     message('연결이 너무 많습니다. 잠시 후 다시 시도해 주세요.', 'Too many connections; retry later.'),
@@ -349,6 +362,21 @@ export const messages = {
 
   modelNotFound: (id: string) =>
     message(`존재하지 않는 모델 ID입니다: ${echoed(id)}.`, `${echoed(id)} is not a valid model id.`),
+  modelNotAllowed: (id: string) =>
+    message(
+      `이 API 키에 허용되지 않은 모델입니다: ${echoed(id)}. 키의 허용 모델을 변경하거나 다른 모델을 사용해 주세요.`,
+      `This API key may not use ${echoed(id)}. Change the allowed models of the key or use another model.`,
+    ),
+  noModelMatches: (name: string) =>
+    message(
+      `\`allowed_models\`의 ${echoed(name)}에 해당하는 모델이 없습니다. GET /api/v1/models에서 모델 ID를 확인해 주세요.`,
+      `No model matches ${echoed(name)} of \`allowed_models\`. GET /api/v1/models lists the ids.`,
+    ),
+  noProviderMatches: (name: string) =>
+    message(
+      `\`allowed_providers\`의 ${echoed(name)}에 해당하는 제공자가 없습니다. GET /api/v1/providers에서 확인해 주세요.`,
+      `No provider matches ${echoed(name)} of \`allowed_providers\`. GET /api/v1/providers lists them.`,
+    ),
   noEndpointsFound: (models: readonly string[], reasons: readonly Bilingual[]) => {
     const names = models.join(', ');
     return message(

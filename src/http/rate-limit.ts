@@ -21,7 +21,11 @@ const sweepEveryMs = 10_000;
 export interface RateGate {
   /** Null when it is; otherwise the whole seconds (≥ 1) until it would be. */
   take(client: string): number | null | Promise<number | null>;
+  /** The same for a client with a number of requests of its own in each minute of the clock. */
+  takeOfMinute(client: string, max: number): number | null | Promise<number | null>;
 }
+
+const minuteMs = 60_000;
 
 /** A token bucket for each client: `burst` requests at once, `perSecond` from then on. */
 export class RateLimit implements RateGate {
@@ -29,6 +33,9 @@ export class RateLimit implements RateGate {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
   #sweptMs: number;
+  /** The requests of the minute that began last, of clients with a number of their own. */
+  readonly #taken = new Map<string, number>();
+  #minute = 0;
 
   /** `rate` is called each time, because it may change. */
   constructor(rate: () => Rate, clock: Clock) {
@@ -48,6 +55,17 @@ export class RateLimit implements RateGate {
     const allowed = tokens >= 1;
     this.#buckets.set(client, { tokens: allowed ? tokens - 1 : tokens, atMs: nowMs });
     return allowed ? null : Math.max(1, Math.ceil((1 - tokens) / this.#rate().perSecond));
+  }
+
+  takeOfMinute(client: string, max: number): number | null {
+    const nowMs = this.#clock.now();
+    const minute = Math.floor(nowMs / minuteMs);
+    if (minute !== this.#minute) this.#taken.clear();
+    this.#minute = minute;
+    const taken = this.#taken.get(client) ?? 0;
+    if (taken >= max) return Math.max(1, Math.ceil(((minute + 1) * minuteMs - nowMs) / 1000));
+    this.#taken.set(client, taken + 1);
+    return null;
   }
 
   #refilled(bucket: Bucket, nowMs: number): number {

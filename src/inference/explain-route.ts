@@ -39,7 +39,7 @@ export function explainRoute(question: RouteQuestion, known: RouteKnowledge): Ex
   const models = known.catalogue.resolve(request.models);
   const { promptTokens, accountId } = question;
   const { health, drains } = known;
-  const given = { promptTokens, health, drains, ...seedOf(request, accountId, 'explain') };
+  const given = { promptTokens, health, drains, allowed: null, ...seedOf(request, accountId, 'explain') };
   return explainPlan(request, models, plan(request, models, given), { ...given, knowledge: known.knowledge });
 }
 

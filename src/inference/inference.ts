@@ -1,13 +1,18 @@
 import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Caller } from '../accounts/authenticate.ts';
+import type { KeyRow } from '../accounts/keys-sql.ts';
 import { assertValid } from '../accounts/rules.ts';
 import type { SpendLimits } from '../accounts/spend-limits.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { DrainView } from '../catalogue/model.ts';
-import { Refusal } from '../errors/catalogue.ts';
+import { Refusal, refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
+import type { RateGate } from '../http/rate-limit.ts';
 import { countPrompt } from '../metering/count-tokens.ts';
 import { chainOf, countingLimit, type Plan, plan, seedOf } from '../routing/plan.ts';
+import { allowedModels } from '../routing/restrictions.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
+import { namesOf } from '../wire/preferences.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { attempt, type Chain } from './attempt.ts';
@@ -15,7 +20,7 @@ import { estimate } from './estimate.ts';
 import { readCompletionRequest } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
 import { type ResponseParts, respondJson, respondStream } from './respond.ts';
-import { Session, type SessionParts } from './session.ts';
+import { type Admitted, Session, type SessionParts } from './session.ts';
 
 /** What the path of a call needs of the gateway. */
 export interface InferenceParts extends ResponseParts, SessionParts {
@@ -28,6 +33,8 @@ export interface InferenceParts extends ResponseParts, SessionParts {
   /** Settled figures against which requests are refused (spec:money/6.2). */
   readonly spendLimits: Pick<SpendLimits, 'assertFunded'>;
   readonly refusals: Pick<Refusals, 'note'>;
+  /** Counts the requests of keys with `rpm_limit`. */
+  readonly rate: Pick<RateGate, 'takeOfMinute'>;
 }
 
 /** One request to a model, with its caller identified. */
@@ -48,21 +55,24 @@ export async function infer(
   const { key, accountId } = caller;
   const account = parts.accounts.getCached(accountId);
   if (account === undefined) throw new Error('the account of an identified caller is not in memory');
+  const admitted = { account, key, exchange, endpoint: kind };
+  let session: Session;
   try {
     parts.spendLimits.assertFunded(account, key);
+    const max = key.row.restrictions?.rpm_limit;
+    session = max === undefined ? new Session(parts, admitted) : await openWithinRate(parts, admitted, max);
   } catch (refusal) {
     if (refusal instanceof Refusal)
       parts.refusals.note({ hash: key.row.hash, key, exchange, endpoint: kind, refusal });
     throw refusal;
   }
-  const session = new Session(parts, { account, key, exchange, endpoint: kind });
   try {
     const body = await exchange.json(parts.chain.limits().bodyBytes);
     // Reading may take minutes. The session pins the key, so a revocation meanwhile is seen here.
     assertValid(key, 'inference', parts.clock.now());
     const request = readCompletionRequest(kind, body, exchange.header('x-session-id'));
     session.read(request);
-    const planning = planFor(parts, request, { uuid: session.uuid, accountId });
+    const planning = planFor(parts, request, { uuid: session.uuid, row: key.row });
     const planned = planning instanceof Promise ? await planning : planning;
     session.planned(request, planned);
     const candidates = chainOf(request, planned);
@@ -86,19 +96,38 @@ export async function infer(
   }
 }
 
+/**
+ * Opens the session of a request within the requests that its key may send in a minute. Account and
+ * key stay in memory meanwhile: the session must charge these very objects.
+ */
+async function openWithinRate(parts: InferenceParts, admitted: Admitted, max: number): Promise<Session> {
+  const { account, key } = admitted;
+  account.pin();
+  key.pin();
+  try {
+    const waitSec = await parts.rate.takeOfMinute(`key ${key.row.id}`, max);
+    if (waitSec === null) return new Session(parts, admitted);
+    throw refuse('rate_limit_exceeded', messages.tooManyRequestsOfKey(max), { retry_after_sec: waitSec });
+  } finally {
+    account.unpin();
+    key.unpin();
+  }
+}
+
 /** Resolves and plans. The prompt is counted, with a promise, only when its size matters. */
 function planFor(
   parts: InferenceParts,
   request: CompletionRequest,
-  { uuid, accountId }: { readonly uuid: string; readonly accountId: number },
+  { uuid, row: { accountId, restrictions } }: { readonly uuid: string; readonly row: KeyRow },
 ): Plan | Promise<Plan> {
-  const models = parts.catalogue().resolve(request.models);
+  const models = allowedModels(parts.catalogue().resolve(request.models), restrictions);
   const limit = countingLimit(request, models);
   const planWith = (promptTokens: number): Plan =>
     plan(request, models, {
       promptTokens,
       health: parts.chain.health,
       drains: parts.drains,
+      allowed: namesOf(restrictions?.allowed_providers),
       ...seedOf(request, accountId, uuid),
     });
   return limit === null ? planWith(0) : countPrompt(request, limit, parts.count).then(planWith);

@@ -61,8 +61,8 @@ interface Window {
 }
 
 /**
- * Records requests of known keys that were refused with 402 or 403, or with 500 because the database
- * was away, at zero cost (spec:errors/4.4). A client that repeats such a request must not fill the
+ * Records requests of known keys that were refused with 402, 403 or 429, or with 500 because the
+ * database was away, at zero cost (spec:errors/4.4). A client that repeats such a request must not fill the
  * disk: refusals of one key for one reason within a second are one record with a count
  * (spec:api/16.7). A record is written at the end of its second, and can be read before.
  */
@@ -80,7 +80,7 @@ export class Refusals {
   /** Records a refusal; ignores those of other kinds, and what is no inference key. */
   note({ hash, key, exchange, endpoint, refusal: { failure } }: RefusedRequest): void {
     const status = statusOf(failure);
-    if (status !== 402 && status !== 403 && failure !== 'database_away') return;
+    if (![402, 403, 429].includes(status) && failure !== 'database_away') return;
     if (key !== null && isInvalid(key.row)) return;
     const name = `${hash} ${failure}`;
     const window = this.#windows.get(name);

@@ -67,7 +67,7 @@ export interface SessionParts {
 }
 
 /** A request whose caller is identified. */
-interface Admitted {
+export interface Admitted {
   readonly account: Account;
   readonly key: Key;
   readonly exchange: RequestContext;

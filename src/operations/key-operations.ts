@@ -13,9 +13,11 @@ import {
   type Suspension,
   suspendKey,
 } from '../accounts/keys.ts';
-import { findKeyByHash, findKeysByPrefix } from '../accounts/keys-sql.ts';
+import { findKeyByHash, findKeysByPrefix, type RestrictionChange } from '../accounts/keys-sql.ts';
 import { isDisabled, type KeyStanding, standingOf } from '../accounts/rules.ts';
 import type { Spend } from '../accounts/spend.ts';
+import { buildCatalogue, statedPrices } from '../catalogue/catalogue.ts';
+import { assertKnown } from '../routing/restrictions.ts';
 import type { Database } from '../store/database.ts';
 import { isoOf } from '../time/clock.ts';
 import { type KeyState, keyStateOf } from './audit-sql.ts';
@@ -26,8 +28,9 @@ import type { OperationsContext } from './operations-context.ts';
 export function keyOperations(context: OperationsContext) {
   const { database, clock, keyPrefix, maxKeysPerAccount: maxPerAccount } = context;
   return {
-    createKey: (options: NewKey): Promise<{ readonly hash: KeyHash; readonly plaintext: string }> =>
-      createKey(
+    createKey: async (options: NewKey): Promise<{ readonly hash: KeyHash; readonly plaintext: string }> => {
+      assertKnownIn(context, options.restrictions);
+      return createKey(
         audited<number>(context, (keyId) => ({
           act: 'key.create',
           accountId: options.accountId,
@@ -37,11 +40,13 @@ export function keyOperations(context: OperationsContext) {
             limit_micro: options.limit,
             limit_reset: options.limitReset,
             expires_at: options.expiresAtMs === null ? null : isoOf(options.expiresAtMs),
+            ...options.restrictions,
           },
         })),
         options,
         { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount },
-      ),
+      );
+    },
 
     suspendKey: ({
       endsCalls = false,
@@ -58,9 +63,11 @@ export function keyOperations(context: OperationsContext) {
         endsCalls,
       ),
 
-    /** Changes the stated members of a key's limit; false when there is no such key. */
-    limitKey: (hash: KeyHash, limit: KeyLimit, reason: string | null): Promise<boolean> =>
-      limitKey(auditedLimit(context, hash, reason), hash, limit, clock.now()),
+    /** Changes the stated limits and restrictions of a key; false when there is no such key. */
+    limitKey: async (hash: KeyHash, limit: KeyLimit, reason: string | null): Promise<boolean> => {
+      assertKnownIn(context, limit.restrictions);
+      return limitKey(auditedLimit(context, hash, reason), hash, limit, clock.now());
+    },
 
     revokeKey: (hash: KeyHash, reason: string | null = null, endsCalls = false): Promise<boolean> =>
       revokeKey(
@@ -100,7 +107,13 @@ async function readStandings(
   return (key) => ({ standing: standingOf(key, balance, nowMs), isDisabled: isDisabled(key, balance <= 0n) });
 }
 
-type KeyLimit = Pick<KeyChange, 'limitMicro' | 'limitReset'>;
+type KeyLimit = Pick<KeyChange, 'limitMicro' | 'limitReset' | 'restrictions'>;
+
+/** Compares with the configuration, where the service has one: a command may run without a server. */
+function assertKnownIn({ catalogue }: OperationsContext, stated: RestrictionChange | undefined): void {
+  if (stated === undefined || catalogue === undefined) return;
+  assertKnown(buildCatalogue(catalogue.config, statedPrices(catalogue.config, 0)), stated);
+}
 
 function auditedLimit(context: OperationsContext, hash: KeyHash, reason: string | null) {
   return audited<boolean, KeyRow | null>(
@@ -116,8 +129,8 @@ function auditedLimit(context: OperationsContext, hash: KeyHash, reason: string 
   );
 }
 
-function limitOf({ limitMicro, limitReset }: KeyRow): object {
-  return { limit_micro: limitMicro, limit_reset: limitReset };
+function limitOf({ limitMicro, limitReset, restrictions }: KeyRow): object {
+  return { limit_micro: limitMicro, limit_reset: limitReset, ...restrictions };
 }
 
 function auditedKey(

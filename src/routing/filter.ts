@@ -21,6 +21,16 @@ const wider: ReadonlyMap<string, string> = new Map([
   ['mxfp8', 'fp8'],
 ]);
 
+/** What candidates are dropped for besides the request. */
+export interface FilterContext {
+  /** Our count of the prompt tokens, or an upper bound. */
+  readonly promptTokens: number;
+  /** The candidates that operators drained. */
+  readonly drains: DrainView;
+  /** The providers that the key may use; null: all. */
+  readonly allowed: Names | null;
+}
+
 /**
  * Why this candidate cannot or must not take the request, independent of the others; null when it
  * can. Sends nothing.
@@ -28,10 +38,11 @@ const wider: ReadonlyMap<string, string> = new Map([
 export function rejectReason(
   request: CompletionRequest,
   candidate: Candidate,
-  { promptTokens, drains }: { readonly promptTokens: number; readonly drains: DrainView },
+  { promptTokens, drains, allowed }: FilterContext,
 ): RejectReason | null {
   if (request.wantsMedia) return 'output_not_supported';
   if (drains.isDrained(candidate)) return 'drained';
+  if (allowed !== null && placeIn(allowed, candidate) === null) return 'not_allowed';
   const unwanted = unwantedReason(request, candidate);
   if (unwanted !== null) return unwanted;
   if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';

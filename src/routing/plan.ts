@@ -1,10 +1,10 @@
-import { type Candidate, type DrainView, type Model, noDrains } from '../catalogue/model.ts';
+import { type Candidate, type Model, noDrains } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages, rejectReasons } from '../errors/messages.ts';
 import { type HealthView, noHealthData } from '../upstreams/health-status.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { Names } from '../wire/preferences.ts';
-import { contextMargin, placeIn, type RejectReason, rejectReason } from './filter.ts';
+import { contextMargin, type FilterContext, placeIn, type RejectReason, rejectReason } from './filter.ts';
 import { type DemotionReason, demotionReason, namedFirst, rankInChain, rankInModel, sorted } from './rank.ts';
 import { balanced, isShared } from './weighted-order.ts';
 
@@ -28,12 +28,8 @@ export interface Plan {
 export type OrderingBasis = 'file' | 'weights' | 'session' | 'order' | 'sort';
 
 /** What a plan uses besides the request. */
-export interface RoutingContext {
-  /** Our count of the prompt tokens, or an upper bound. */
-  readonly promptTokens: number;
+export interface RoutingContext extends FilterContext {
   readonly health: HealthView;
-  /** The candidates that operators drained. */
-  readonly drains: DrainView;
   /** Draws the order of candidates with the same position: the same seed, the same order. */
   readonly seed: string;
   /** Whether the seed belongs to a session, which keeps its candidate. */
@@ -45,6 +41,7 @@ export const noCircumstances: RoutingContext = {
   promptTokens: 0,
   health: noHealthData,
   drains: noDrains,
+  allowed: null,
   seed: '',
   isSession: false,
 };

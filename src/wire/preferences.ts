@@ -198,8 +198,8 @@ function preferencesOf(provider: unknown, route: unknown): Preferences {
 /** Those of a request that states none: nearly every one. */
 const noPreferences = preferencesOf(null, null);
 
-/** Names in lower case, each with its place. */
-function namesOf(stated: readonly string[] | null | undefined): Names | null {
+/** Names in lower case, each with its place; null when none are stated. */
+export function namesOf(stated: readonly string[] | null | undefined): Names | null {
   if (stated == null) return null;
   const places = new Map<string, number>();
   for (const name of new Set(stated.map((each) => each.toLowerCase()))) places.set(name, places.size);

@@ -42,8 +42,8 @@ const unknownLike = (hash: string): string =>
   `${hash.slice(0, 20)}${'0123456789'.repeat(3)}${hash.slice(50)}`;
 
 /**
- * Every member that OpenRouter's own client requires of a key (spec:compat/10.1), by what it must
- * be.
+ * Every member that OpenRouter's own client requires of a key (spec:compat/10.1), and those of
+ * spec:api/21, by what it must be.
  */
 const keyMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
   hash: (value) => /^[0-9a-f]{64}$/.test(String(value)),
@@ -58,6 +58,9 @@ const keyMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
   usage_daily: isNumber,
   usage_weekly: isNumber,
   usage_monthly: isNumber,
+  allowed_models: isNull,
+  allowed_providers: isNull,
+  rpm_limit: isNull,
   byok_usage: (value) => value === 0,
   byok_usage_daily: (value) => value === 0,
   byok_usage_weekly: (value) => value === 0,
@@ -70,6 +73,10 @@ const keyMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
     /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(String(value)),
   external_user: (value) => value === null,
 };
+
+function isNull(value: unknown): boolean {
+  return value === null;
+}
 
 function isNumber(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase } from '../harness/database.ts';
+import { echoConfig } from '../harness/echo-config.ts';
 import {
   createInstallation,
   createInstallationOn,
@@ -20,7 +21,7 @@ let file: string;
 
 before(async () => {
   installation = createInstallation({ hasCluster: true });
-  file = installation.configure({ keys: { prefix: 'sk-other-' } });
+  file = installation.configure({ ...echoConfig('http://127.0.0.1:9/v1'), keys: { prefix: 'sk-other-' } });
   serving = await installation.up('--json', '--config', file);
 });
 after(async () => {
@@ -111,10 +112,21 @@ test('an account is renamed, closed and opened again, and its key limited, by co
   assert.equal((await json('account', 'close', String(id), '--reason', 'left'))[0].repeated, true);
   assert.equal((await json('account', 'reopen', String(id), '--reason', 'back'))[0].closed, false);
   const [key] = await json('key', 'create', '--account', String(id), '--name', 'k');
-  await fails(/state --limit, --limit-reset or both/, 'key', 'limit', key.hash);
+  await fails(/state what to change/, 'key', 'limit', key.hash);
   const [limited] = await json('key', 'limit', key.hash, '--limit', '7.5', '--limit-reset', 'daily');
   assert.deepEqual([limited.limit_krw, limited.limit_reset], ['7.500000', 'daily']);
   assert.equal((await json('key', 'limit', key.hash, '--limit', 'none'))[0].limit_krw, null);
+  const restrict = (...flags: string[]) => json('key', 'limit', key.hash, ...flags);
+  const [restricted] = await restrict('--allowed-models', 'test/*', '--rpm-limit', '60');
+  const { allowed_models: models, allowed_providers: providers, rpm_limit: perMinute } = restricted;
+  assert.deepEqual([models, providers, perMinute], [['test/*'], null, 60]);
+  assert.equal((await restrict('--allowed-models', 'none'))[0].allowed_models, null);
+  await fails(/No model matches test\/none/, 'key', 'limit', key.hash, '--allowed-models', 'test/none');
+  await fails(/No provider matches nobody/, 'key', 'limit', key.hash, '--allowed-providers', 'nobody');
+  await fails(/whole number/, 'key', 'limit', key.hash, '--rpm-limit', '0');
+  const restrictions = ['--allowed-models', 'test/echo', '--rpm-limit', '5'];
+  const [other] = await json('key', 'create', '--account', String(id), '--name', 'k', ...restrictions);
+  assert.deepEqual([other.allowed_models, other.rpm_limit], [['test/echo'], 5]);
 });
 
 test('a link to the console comes from the server, for the only operator or a named one', async () => {

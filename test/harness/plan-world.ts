@@ -147,7 +147,7 @@ export function worldOf(
   return {
     request,
     models,
-    given: { promptTokens, health, drains, seed, isSession: false },
+    given: { promptTokens, health, drains, allowed: null, seed, isSession: false },
     all: models.flatMap(({ candidates }) => candidates),
   };
 }

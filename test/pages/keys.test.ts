@@ -70,7 +70,8 @@ test('an edit changes what it states: off, limit, name', async () => {
   assert.equal((await call(plaintext)).status, 402);
   assert.equal((await edit({ limit_micro: null })).json.limit_micro, null);
   assert.equal((await call(plaintext)).status, 200);
-  for (const body of [{ limit_micro: '-1' }, { limit_micro: 5 }, { limit_micro: '1.5' }, { name: ' ' }])
+  const wrong = [{ limit_micro: '-1' }, { limit_micro: 5 }, { limit_micro: '1.5' }, { name: ' ' }];
+  for (const body of [...wrong, { allowed_models: ['none'] }, { allowed_providers: [] }, { rpm_limit: 0 }])
     assert.equal((await edit(body)).status, 400, JSON.stringify(body));
 });
 
@@ -86,14 +87,13 @@ test('a revoked key is refused and leaves the list', async () => {
 
 // pages:U5
 test('rotation makes a key with the same settings; the old one ends at the stated instant', async () => {
-  const { key, plaintext } = await create({ name: 'rotating', limit_micro: '7000000', limit_reset: 'daily' });
+  const restrictions = { allowed_models: ['a/*'], allowed_providers: ['up1'], rpm_limit: 9 };
+  const own = { name: 'rotating', limit_micro: '7000000', limit_reset: 'daily', ...restrictions };
+  const { key, plaintext } = await create(own);
   const endsAt = new Date(gateway.clock.now() + 3_600_000).toISOString();
   const { json } = await browser.send('POST', `/keys/${key.hash}/rotate`, { body: { ends_at: endsAt } });
   assert.notEqual(json.data.hash, key.hash);
-  assert.deepEqual(
-    [json.data.name, json.data.limit_micro, json.data.limit_reset],
-    ['rotating', '7000000', 'daily'],
-  );
+  for (const [name, value] of Object.entries(own)) assert.deepEqual(json.data[name], value);
   assert.equal((await call(plaintext)).status, 200);
   assert.equal((await call(json.key)).status, 200);
   assert.equal((await browser.get(`/keys/${key.hash}`)).expires_at, endsAt);

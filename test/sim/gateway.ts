@@ -14,6 +14,7 @@ import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { ClientDisconnected, ServerStopping } from '../../src/errors/request-aborted.ts';
 import { findGeneration } from '../../src/generations/generations-sql.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
+import { RateLimit } from '../../src/http/rate-limit.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
 import { CompletionSizes } from '../../src/inference/estimate.ts';
 import { expireDueCredit } from '../../src/ledger/credit.ts';
@@ -163,6 +164,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     openSessions: new LinkedList(),
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
+    rate: new RateLimit(() => ({ perSecond: 1, burst: 1 }), clock),
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
   });
   const reading = [

@@ -72,8 +72,10 @@ export interface ToParent {
   published(publication: Published): void;
   /** Another process took over the identity of the worker. */
   superseded(message: string): void;
-  /** Takes a token for each client; responds with the seconds that each has to wait. */
-  'rate.take'(clients: readonly string[]): readonly (number | null)[];
+  /** Takes a token for each client; responds with the seconds that each has to wait. `max`: of a minute. */
+  'rate.take'(
+    requests: readonly { readonly client: string; readonly max: number | null }[],
+  ): readonly (number | null)[];
   /** Responds with the states of the slots. */
   'slots.statuses'(): readonly SlotStatus[];
   'slots.acquire'(order: LaneOrder): GrantedLane;

@@ -6,28 +6,34 @@ import type { ParentChannel, WorkerChannel } from './messages.ts';
  * process, so every request queries the parent; requests of one turn of the event loop are batched.
  */
 export function remoteRateLimit(channel: ParentChannel): RateGate {
-  let pending: { readonly client: string; readonly result: PromiseWithResolvers<number | null> }[] = [];
+  let pending: {
+    readonly client: string;
+    readonly max: number | null;
+    readonly result: PromiseWithResolvers<number | null>;
+  }[] = [];
   const sendPending = async (): Promise<void> => {
     const requests = pending;
     pending = [];
     try {
-      const clients = requests.map(({ client }) => client);
-      const waits = await channel.request('rate.take', clients);
+      const taken = requests.map(({ client, max }) => ({ client, max }));
+      const waits = await channel.request('rate.take', taken);
       for (const [at, { result }] of requests.entries()) result.resolve(waits[at] ?? null);
     } catch (error) {
       for (const { result } of requests) result.reject(error);
     }
   };
-  return {
-    take(client) {
-      const result = Promise.withResolvers<number | null>();
-      if (pending.push({ client, result }) === 1) setImmediate(() => void sendPending());
-      return result.promise;
-    },
+  const take = (client: string, max: number | null): Promise<number | null> => {
+    const result = Promise.withResolvers<number | null>();
+    if (pending.push({ client, max, result }) === 1) setImmediate(() => void sendPending());
+    return result.promise;
   };
+  return { take: (client) => take(client, null), takeOfMinute: take };
 }
 
 /** The parent's side: takes the tokens of one batch in order. */
 export function serveRateLimit(rate: RateLimit, channel: WorkerChannel): void {
-  channel.handle({ 'rate.take': (clients) => clients.map((client) => rate.take(client)) });
+  channel.handle({
+    'rate.take': (requests) =>
+      requests.map(({ client, max }) => (max === null ? rate.take(client) : rate.takeOfMinute(client, max))),
+  });
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { KeyHash, KeyKind } from '../../accounts/api-key.ts';
-import type { KeyRow } from '../../accounts/keys.ts';
+import { type KeyRow, restrictionsOf } from '../../accounts/keys.ts';
+import type { RestrictionChange } from '../../accounts/keys-sql.ts';
 import { type KeyStanding, keyStandings } from '../../accounts/rules.ts';
 import { spendOf } from '../../accounts/spend.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
@@ -8,7 +9,17 @@ import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
-import { accountId, instant, isPast, keyHash, limitKrw, name, visibleText } from '../arguments.ts';
+import {
+  accountId,
+  instant,
+  isPast,
+  keyHash,
+  limitKrw,
+  name,
+  names,
+  perMinute,
+  visibleText,
+} from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import {
   assertAccount,
@@ -20,7 +31,13 @@ import {
 } from '../options.ts';
 import type { Row } from '../output.ts';
 
-interface CreateFlags extends CommonOptions {
+interface RestrictionFlags {
+  readonly allowedModels?: readonly string[] | 'none';
+  readonly allowedProviders?: readonly string[] | 'none';
+  readonly rpmLimit?: number | 'none';
+}
+
+interface CreateFlags extends CommonOptions, RestrictionFlags {
   readonly account: number;
   readonly kind: KeyKind;
   readonly name: string;
@@ -29,7 +46,7 @@ interface CreateFlags extends CommonOptions {
   readonly expiresAt?: number;
 }
 
-interface ChangeFlags {
+interface ChangeFlags extends RestrictionFlags {
   readonly reason?: string;
   readonly now?: boolean;
   readonly limit?: Krw | 'none';
@@ -45,6 +62,9 @@ const columns = [
   'limit_krw',
   'limit_reset',
   'usage_krw',
+  'allowed_models',
+  'allowed_providers',
+  'rpm_limit',
   'expires_at',
   'created_at',
 ];
@@ -59,7 +79,7 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
 }
 
 function addCreate(key: Command, cli: CliContext): void {
-  withCommonOptions(key.command('create'))
+  withRestrictions(withCommonOptions(key.command('create')))
     .description('create a key; its plaintext is printed only once')
     .requiredOption('--account <id>', 'account that pays for its requests', accountId)
     .requiredOption('--name <name>', 'key name', name)
@@ -133,7 +153,10 @@ function addChanges(key: Command, cli: CliContext): void {
             row['limit_krw'] === null
               ? 'no limit'
               : `limited to ₩${row['limit_krw']} (${row['limit_reset']})`;
-          await output.one(`${row['label']} is ${row['state']}, ${limit}`, row);
+          const restrictions = Object.keys(restrictionsOf({ restrictions: null })).flatMap((name) =>
+            row[name] === null ? [] : [`, ${name} ${row[name]}`],
+          );
+          await output.one(`${row['label']} is ${row['state']}, ${limit}${restrictions.join('')}`, row);
         }),
       );
   const now = ['--now', 'end its calls in flight too; what they generated is billed'] as const;
@@ -146,13 +169,15 @@ function addChanges(key: Command, cli: CliContext): void {
   change('unsuspend', 'end a suspension', (operator, hash, { reason }) =>
     operator.suspendKey({ hash, suspended: false, reason }),
   );
-  change(
+  const limiting = change(
     'limit',
-    'change the spend limit of a key; running servers apply it within a second',
-    (operator, hash, { limit, limitReset, reason }) => {
-      if (limit === undefined && limitReset === undefined)
-        throw new OperatorError('state --limit, --limit-reset or both');
+    'change the limits of a key and what it may use; running servers apply it within a second',
+    (operator, hash, { limit, limitReset, reason, ...flags }) => {
+      const restrictions = restrictionsIn(flags);
+      if ([limit, limitReset, ...Object.values(restrictions)].every((value) => value === undefined))
+        throw new OperatorError('state what to change, such as --limit');
       const stated = {
+        restrictions,
         ...(limit === undefined ? {} : { limitMicro: limit === 'none' ? null : limit }),
         ...(limitReset === undefined ? {} : { limitReset }),
       };
@@ -163,9 +188,31 @@ function addChanges(key: Command, cli: CliContext): void {
       text === 'none' ? text : limitKrw(text),
     )
     .addOption(new Option('--limit-reset <period>', 'spend reset period').choices(limitResets));
+  withRestrictions(limiting);
   change('revoke', 'revoke a key permanently', (operator, hash, { reason, now: endsCalls }) =>
     operator.revokeKey(hash, reason, endsCalls),
   ).option(...now);
+}
+
+/** Adds the options of what a key may use. */
+function withRestrictions(command: Command): Command {
+  return command
+    .option(
+      '--allowed-models <ids>',
+      'the only models that it may call, such as openai/*,a/b, or none',
+      names,
+    )
+    .option('--allowed-providers <names>', 'the only providers that may serve it, or none', names)
+    .option('--rpm-limit <count>', 'requests per minute, or none', perMinute);
+}
+
+function restrictionsIn(flags: RestrictionFlags): RestrictionChange {
+  const stated = <T>(value: T | 'none'): T | null => (value === 'none' ? null : value);
+  return {
+    allowed_models: stated(flags.allowedModels),
+    allowed_providers: stated(flags.allowedProviders),
+    rpm_limit: stated(flags.rpmLimit),
+  };
 }
 
 async function create(
@@ -182,6 +229,7 @@ async function create(
     limit: flags.limit ?? null,
     limitReset: flags.limitReset,
     expiresAtMs: flags.expiresAt ?? null,
+    restrictions: restrictionsIn(flags),
   });
   const text = `${plaintext}\n(the key is not shown again; its hash is ${hash})`;
   await output.one(text, { hash, key: plaintext, ...(await rowOf(operator, await findKey(operator, hash))) });
@@ -227,6 +275,7 @@ function lineOf(row: KeyRow, usage: bigint, state: { state: KeyStanding; disable
     limit_krw: row.limitMicro === null ? null : krwToDecimal(krwOfMicro(row.limitMicro)),
     limit_reset: row.limitReset,
     usage_krw: krwToDecimal(krwOfMicro(usage)),
+    ...restrictionsOf(row),
     expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
     created_at: isoOf(row.createdAtMs),
   };

@@ -8,6 +8,7 @@ import { noSpend, spendOf } from '../../accounts/spend.ts';
 import { errorTypeOf, statusOf } from '../../errors/catalogue.ts';
 import { krwOfMicro } from '../../money/krw.ts';
 import { limitResets, seoulDayAt } from '../../time/period.ts';
+import { requestedRestrictions, restrictionsIn } from '../../wire/shapes/keys.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageOfRows } from '../cursor.ts';
@@ -99,18 +100,21 @@ function limitPage(parts: ConsoleContext) {
     method: 'PATCH',
     path: '/console/api/keys/{hash}',
     role: 'support',
-    summary: 'Change the limit of a key',
+    summary: 'Change the limit and the restrictions of a key',
     body: z.object({
       limit_micro: microText.nullable().optional(),
       limit_reset: z.enum(limitResets).optional(),
+      ...requestedRestrictions,
       reason: line(500),
     }),
     response: foundShape,
-    handle: async ({ session, params, body: { limit_micro, limit_reset, reason } }) => {
+    handle: async ({ session, params, body }) => {
+      const { limit_micro, limit_reset, reason } = body;
       const hash = keyHashOf(params.hash);
       const limit = {
         ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
         ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
+        restrictions: restrictionsIn(body),
       };
       if (!(await parts.operations.as(actorOf(session)).limitKey(hash, limit, reason))) throw noSuchKey();
       return one(parts, hash);

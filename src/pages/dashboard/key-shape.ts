@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type KeyHash, parseKeyHash } from '../../accounts/api-key.ts';
 import type { KeyWithSpend } from '../../accounts/key-service.ts';
+import { restrictionsOf } from '../../accounts/keys.ts';
 import { keyStandings, standingOf } from '../../accounts/rules.ts';
 import { usedOf } from '../../accounts/spend.ts';
 import { type KeyDay, readKeyDays, readLastUsedDays } from '../../accounts/usage-days-sql.ts';
@@ -9,6 +10,7 @@ import { messages } from '../../errors/messages.ts';
 import type { Database } from '../../store/database.ts';
 import { isoOf, isoOrNull } from '../../time/clock.ts';
 import { limitResets, periodAt, seoulDayAt } from '../../time/period.ts';
+import { restrictionShapes } from '../../wire/shapes/keys.ts';
 import { day, instant, micro } from '../shapes.ts';
 
 /** A key as the pages show it. */
@@ -24,6 +26,7 @@ export const pageKeyShape = z.strictObject({
   limit_used_micro: micro.describe('The spend that counts against the limit'),
   limit_remaining_micro: micro.nullable(),
   next_reset_at: instant.nullable().describe('When the limit period ends; null: never'),
+  ...restrictionShapes,
   usage_daily_micro: micro,
   usage_weekly_micro: micro,
   usage_monthly_micro: micro,
@@ -93,6 +96,7 @@ export function pageKey(
     limit_used_micro: String(used),
     limit_remaining_micro: left === null ? null : String(left),
     next_reset_at: Number.isFinite(endMs) ? isoOf(endMs) : null,
+    ...restrictionsOf(row),
     usage_daily_micro: String(spend.daily),
     usage_weekly_micro: String(spend.weekly),
     usage_monthly_micro: String(spend.monthly),

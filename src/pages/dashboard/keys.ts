@@ -2,9 +2,15 @@ import { z } from 'zod';
 import type { KeyWithSpend } from '../../accounts/key-service.ts';
 import { requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
+import { assertKnown } from '../../routing/restrictions.ts';
 import { limitResets } from '../../time/period.ts';
 import { must } from '../../wire/parse-with.ts';
-import { requestedExpiry, visibleName } from '../../wire/shapes/keys.ts';
+import {
+  requestedExpiry,
+  requestedRestrictions,
+  restrictionsIn,
+  visibleName,
+} from '../../wire/shapes/keys.ts';
 import { booleanText, integerText } from '../../wire/shapes/query.ts';
 import type { DashboardContext } from '../context.ts';
 import { pageOfRows } from '../cursor.ts';
@@ -76,10 +82,13 @@ function createPage(parts: DashboardContext) {
       limit_micro: microText.nullable().optional(),
       limit_reset: limitReset.optional(),
       expires_at: requestedExpiry.optional(),
+      ...requestedRestrictions,
     }),
     response: createdShape,
     sentOnce,
     handle: async ({ session: { accountId }, body }) => {
+      const restrictions = restrictionsIn(body);
+      assertKnown(parts.catalogue(), restrictions);
       const { plaintext, ...key } = await parts.keyService.create({
         accountId,
         kind: body.kind,
@@ -87,6 +96,7 @@ function createPage(parts: DashboardContext) {
         limit: body.limit_micro ?? null,
         limitReset: body.limit_reset ?? 'never',
         expiresAtMs: body.expires_at ?? null,
+        restrictions,
       });
       return { data: await oneOf(parts, accountId, key), key: plaintext, message: null };
     },
@@ -103,6 +113,7 @@ function changePage(parts: DashboardContext) {
       switched_off: z.boolean().optional(),
       limit_micro: microText.nullable().optional(),
       limit_reset: limitReset.optional(),
+      ...requestedRestrictions,
     }),
     response: pageKeyShape,
     handle: async ({ session: { accountId }, params: { hash }, body }) => {
@@ -112,7 +123,9 @@ function changePage(parts: DashboardContext) {
         ...(switched_off === undefined ? {} : { userDisabled: switched_off }),
         ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
         ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
+        restrictions: restrictionsIn(body),
       };
+      assertKnown(parts.catalogue(), change.restrictions);
       return oneOf(parts, accountId, await parts.keyService.change(accountId, keyHashOf(hash), change));
     },
   });

@@ -89,6 +89,7 @@ CREATE INDEX ledger_expiry ON ledger (account_id, lot_id) WHERE kind = 4;
 CREATE INDEX ledger_not_usage ON ledger (account_id, id) WHERE kind <> 3;
 
 -- kind: 1 inference, 2 management. limit_reset: 0 never, 1 daily, 2 weekly, 3 monthly. Only sha256 of a key is stored.
+-- restrictions: the members of the key object of the API that restrict it; null where nothing does.
 CREATE TABLE api_key (
   id              bigint GENERATED ALWAYS AS IDENTITY,
   hash            bytea NOT NULL,
@@ -103,6 +104,7 @@ CREATE TABLE api_key (
   expires_at      timestamptz,
   limit_micro     numeric(22, 0),  -- up to 10^15 won (spec:money/7.3): as micro-won that is beyond a bigint
   limit_reset     smallint NOT NULL DEFAULT 0,
+  restrictions    jsonb,
   created_at      timestamptz NOT NULL,
   updated_at      timestamptz,
   PRIMARY KEY (account_id, id),

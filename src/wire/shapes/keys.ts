@@ -4,6 +4,7 @@ import { krwFromNumber } from '../../money/krw.ts';
 import { parseInstant } from '../../time/clock.ts';
 import { limitResets } from '../../time/period.ts';
 import { isStorableName, maxNameLength, showsSomething } from '../ids/name.ts';
+import { maxima } from '../maxima.ts';
 import { must, reading } from '../parse-with.ts';
 import { instant, won } from './common.ts';
 
@@ -24,6 +25,38 @@ const spending = {
   include_byok_in_limit: z.literal(false),
 };
 
+const maxAllowedNames = 100;
+const maxPerMinute = 1_000_000;
+const names = { error: must(requirements.allowedNames(maxAllowedNames)) };
+const perMinute = { error: must(requirements.integer(1, maxPerMinute)) };
+const allowedNames = z
+  .array(z.string().max(maxima.name), names)
+  .min(1, names)
+  .max(maxAllowedNames, names)
+  .nullable();
+
+/** What a key may use (spec:api/21); null: everything. */
+export const restrictionShapes = {
+  allowed_models: allowedNames.describe('Model ids, or beginnings of ids such as `openai/*`'),
+  allowed_providers: allowedNames.describe('Providers, named as in `provider.only`'),
+  rpm_limit: z
+    .number(perMinute)
+    .int(perMinute)
+    .min(1, perMinute)
+    .max(maxPerMinute, perMinute)
+    .nullable()
+    .describe('Requests per minute'),
+};
+
+/** The restrictions of a body: what is absent does not change. */
+export const requestedRestrictions = z.object(restrictionShapes).partial().shape;
+
+/** The restrictions that a body states. */
+export function restrictionsIn(body: z.output<z.ZodObject<typeof requestedRestrictions>>) {
+  const { allowed_models, allowed_providers, rpm_limit } = body;
+  return { allowed_models, allowed_providers, rpm_limit };
+}
+
 /** The key object (spec:api/5). */
 export const keyShape = z.strictObject({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -31,6 +64,7 @@ export const keyShape = z.strictObject({
   name: z.string(),
   disabled: z.boolean(),
   ...spending,
+  ...restrictionShapes,
   created_at: instant,
   updated_at: instant.nullable(),
   expires_at: instant.nullable(),
@@ -89,12 +123,14 @@ export const newKeyShape = z
     limit: requestedLimit.optional(),
     limit_reset: requestedReset.optional(),
     expires_at: requestedExpiry.optional(),
+    ...requestedRestrictions,
   })
-  .transform(({ name, limit, limit_reset, expires_at }) => ({
+  .transform(({ name, limit, limit_reset, expires_at, ...restrictions }) => ({
     name,
     limit: limit ?? null,
     limitReset: limit_reset ?? 'never',
     expiresAtMs: expires_at ?? null,
+    restrictions,
   }));
 
 /**
@@ -107,12 +143,14 @@ export const keyChangeShape = z
     disabled: z.boolean().optional(),
     limit: requestedLimit.optional(),
     limit_reset: requestedReset.optional(),
+    ...requestedRestrictions,
   })
-  .transform(({ name, disabled, limit, limit_reset }) => ({
+  .transform(({ name, disabled, limit, limit_reset, ...restrictions }) => ({
     ...(name === undefined ? {} : { name }),
     ...(disabled === undefined ? {} : { userDisabled: disabled }),
     ...(limit === undefined ? {} : { limitMicro: limit }),
     ...(limit_reset === undefined ? {} : { limitReset: limit_reset ?? ('never' as const) }),
+    ...(Object.keys(restrictions).length === 0 ? {} : { restrictions }),
   }));
 
 /** `GET /key` (spec:api/9). */

@@ -31,6 +31,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'expires_at',
     'limit_micro',
     'limit_reset',
+    'restrictions',
     'created_at',
     'updated_at',
   ],

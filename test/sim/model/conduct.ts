@@ -119,6 +119,7 @@ export const operations = {
         label: 'key',
         limitMicro: b % 2 === 0 ? null : BigInt(b) * 1_000_000n,
         limitReset: 'never',
+        restrictions: { rpm_limit: a % 2 === 0 ? null : a },
         expiresAtMs: null,
         createdAtMs: atMs,
       }),
@@ -142,7 +143,11 @@ export const operations = {
       hashOf(a + 10 * b),
       [
         { limitMicro: BigInt(c) },
-        { userDisabled: c > 4, name: 'new' },
+        {
+          userDisabled: c > 4,
+          name: 'new',
+          restrictions: { rpm_limit: c > 6 ? null : c, allowed_models: ['m'] },
+        },
         { expiresAtMs: c > 4 ? null : atMs + c * 1_000 },
       ][c % 3] ?? {},
       atMs + c,

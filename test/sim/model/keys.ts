@@ -22,6 +22,7 @@ export const insertKey: typeof real.insertKey = (sql, key) =>
       ...{ name: key.name, label: key.label, user_disabled: false, admin_suspended: false },
       ...{ revoked_at: null, expires_at: key.expiresAtMs, limit_micro: key.limitMicro },
       ...{ limit_reset: limitResets.indexOf(key.limitReset), created_at: key.createdAtMs, updated_at: null },
+      restrictions: restricted(null, key.restrictions),
     });
     return id;
   });
@@ -84,6 +85,7 @@ export const updateOwnKey: typeof real.updateOwnKey = (sql, accountId, hash, cha
         limit_micro: limitMicro,
         limit_reset: reset === undefined ? row.limit_reset : limitResets.indexOf(reset),
         expires_at: expiresAtMs,
+        restrictions: restricted(row.restrictions, change.restrictions),
         updated_at: latest(row.created_at, row.updated_at, atMs),
       };
       tx.put('api_key', String(row.id), next);
@@ -130,6 +132,16 @@ function spendOf(tx: Transaction, { accountId, id }: real.KeyPlace, day: number)
   };
 }
 
+/** Restrictions after a change: null removes one. */
+function restricted(
+  before: real.KeyRestrictions | null,
+  change: real.RestrictionChange = {},
+): real.KeyRestrictions | null {
+  const stated = Object.entries({ ...before, ...JSON.parse(JSON.stringify(change)) });
+  const kept = stated.filter(([, value]) => value !== null);
+  return kept.length === 0 ? null : Object.fromEntries(kept);
+}
+
 function rowOf(row: KeyRow): real.KeyRow {
   return {
     id: row.id,
@@ -145,6 +157,7 @@ function rowOf(row: KeyRow): real.KeyRow {
     expiresAtMs: row.expires_at,
     limitMicro: row.limit_micro,
     limitReset: limitResets[row.limit_reset] ?? 'never',
+    restrictions: row.restrictions,
     createdAtMs: row.created_at,
     updatedAtMs: row.updated_at,
   };

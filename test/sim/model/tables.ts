@@ -1,3 +1,4 @@
+import type { KeyRestrictions } from '../../../src/accounts/keys-sql.ts';
 import type { PriceVersion } from '../../../src/catalogue/prices-sql.ts';
 import type { ChangeTopic } from '../../../src/store/changes.ts';
 
@@ -51,6 +52,7 @@ export interface Tables {
     readonly expires_at: number | null;
     readonly limit_micro: bigint | null;
     readonly limit_reset: number;
+    readonly restrictions: KeyRestrictions | null;
     readonly created_at: number;
     readonly updated_at: number | null;
   };
