@@ -1,8 +1,16 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
+import { readQuery } from '../../api/query.ts';
 import { decimalWon, parseWon } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
+import {
+  changedRestrictions,
+  isPerMinuteValid,
+  RestrictionFields,
+  restrictionsOf,
+} from '../../keys/restrictions.tsx';
 import { Field, Input, Select } from '../../ui/field.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { ReasonField } from '../acts/fields.tsx';
@@ -16,6 +24,8 @@ export function KeyLimit({ row, onClose }: { row: ConsoleKey; onClose: () => voi
   const format = useFormat();
   const [limit, setLimit] = useState(row.limit_micro === null ? '' : decimalWon(row.limit_micro));
   const [reset, setReset] = useState(row.limit_reset);
+  const [restrictions, setRestrictions] = useState(restrictionsOf(row));
+  const candidates = useQuery(readQuery('GET /console/api/candidates', {})).data?.candidates ?? [];
   const [reason, setReason] = useState('');
   const [isTried, setIsTried] = useState(false);
   const micro = limit.trim() === '' ? null : parseWon(limit);
@@ -25,8 +35,8 @@ export function KeyLimit({ row, onClose }: { row: ConsoleKey; onClose: () => voi
       title={t('limitTitle', { name: row.name })}
       description={t('limitText')}
       confirmText={t('changeLimit')}
-      values={[limit.trim(), reset, reason.trim()]}
-      isValid={isLimitValid && reason.trim() !== ''}
+      values={[limit.trim(), reset, JSON.stringify(restrictions), reason.trim()]}
+      isValid={isLimitValid && isPerMinuteValid(restrictions) && reason.trim() !== ''}
       onInvalid={() => setIsTried(true)}
       act={(changeKey) =>
         change(
@@ -36,6 +46,7 @@ export function KeyLimit({ row, onClose }: { row: ConsoleKey; onClose: () => voi
             body: {
               limit_micro: micro === null ? null : String(micro),
               limit_reset: reset,
+              ...changedRestrictions(row, restrictions),
               reason: reason.trim(),
             },
           },
@@ -66,6 +77,12 @@ export function KeyLimit({ row, onClose }: { row: ConsoleKey; onClose: () => voi
           options={limitResets.map((value) => ({ value, label: t(`keys:resets.${value}`) }))}
         />
       </Field>
+      <RestrictionFields
+        value={restrictions}
+        onChange={setRestrictions}
+        models={[...new Set(candidates.map(({ model }) => model))]}
+        providers={[...new Set(candidates.map(({ provider, slot }) => provider ?? `naru/${slot}`))]}
+      />
       <ReasonField value={reason} onChange={setReason} isTried={isTried} />
     </ActDialog>
   );

@@ -5,6 +5,7 @@ import { PagedTable } from '../../app/paged-table.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
+import { RestrictedMark } from '../../keys/restrictions.tsx';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
@@ -61,7 +62,10 @@ function useColumns(
         header: t('column.key'),
         cell: (row) => (
           <Link to={`/keys/${row.hash}`} className="block min-w-0 hover:underline">
-            <span className="block truncate font-medium">{row.name}</span>
+            <span className="flex items-center gap-1.5">
+              <span className="truncate font-medium">{row.name}</span>
+              <RestrictedMark row={row} />
+            </span>
             <span className="block truncate font-mono text-xs text-muted">{row.label}</span>
           </Link>
         ),

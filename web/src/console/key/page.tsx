@@ -11,7 +11,7 @@ import { ReadError } from '../../app/read-error.tsx';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
-import { LimitMeter, Money, Properties, Time } from '../../ui/figures.tsx';
+import { LimitMeter, Money, None, Properties, Time } from '../../ui/figures.tsx';
 import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { AccountLink } from '../account-link.tsx';
 import type { ConsoleKey } from '../key-list/data.ts';
@@ -108,6 +108,9 @@ function KeyProperties({ row }: { row: ConsoleKey }) {
           { name: t('nextReset'), value: <Time at={row.next_reset_at} /> },
           { name: t('column.spend'), value: <Money micro={row.usage_monthly_micro} /> },
           { name: t('spendTotal'), value: <Money micro={row.usage_total_micro} /> },
+          { name: t('keys:allowedModels'), value: row.allowed_models?.join(', ') ?? <None /> },
+          { name: t('keys:allowedProviders'), value: row.allowed_providers?.join(', ') ?? <None /> },
+          { name: t('keys:rpmLimit'), value: row.rpm_limit ?? <None /> },
           { name: t('expires'), value: <Time at={row.expires_at} /> },
           { name: t('column.created'), value: <Time at={row.created_at} /> },
         ]}

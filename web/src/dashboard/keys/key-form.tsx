@@ -1,11 +1,19 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, newChangeKey } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
 import { decimalWon, parseWon } from '../../format/money.ts';
 import { startOfDay } from '../../format/time.ts';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import {
+  changedRestrictions,
+  isPerMinuteValid,
+  noRestrictions,
+  RestrictionFields,
+  restrictionsOf,
+} from '../../keys/restrictions.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Input, Select } from '../../ui/field.tsx';
@@ -35,16 +43,20 @@ export function KeyForm({ kind, row, onClose, onCreated }: KeyFormProps) {
     row === undefined || row.limit_micro === null ? '' : decimalWon(row.limit_micro),
   );
   const [reset, setReset] = useState<LimitReset>(row?.limit_reset ?? 'monthly');
+  const [restrictions, setRestrictions] = useState(restrictionsOf(row ?? noRestrictions));
+  const models = useQuery({ ...readQuery('GET /dashboard/api/models', {}), enabled: kind === 'inference' });
+  const catalogue = models.data?.items ?? [];
   const [lastDay, setLastDay] = useState('');
   const [isTried, setIsTried] = useState(false);
   const [changeKey, setChangeKey] = useState(newChangeKey);
   const limitMicro = limit.trim() === '' ? null : parseWon(limit);
   const isLimitValid = limit.trim() === '' || (limitMicro !== null && limitMicro >= 0n);
   const expiryMs = lastDay === '' ? null : startOfDay(lastDay);
-  const isValid = name.trim() !== '' && isLimitValid;
+  const isValid = name.trim() !== '' && isLimitValid && isPerMinuteValid(restrictions);
   const settings = {
     limit_micro: limitMicro === null ? null : String(limitMicro),
     limit_reset: reset,
+    ...changedRestrictions(row ?? noRestrictions, restrictions),
   };
   const saving = useMutation({
     mutationFn: async (): Promise<Created | null> => {
@@ -132,6 +144,14 @@ export function KeyForm({ kind, row, onClose, onCreated }: KeyFormProps) {
                 options={limitResets.map((value) => ({ value, label: t(`resets.${value}`) }))}
               />
             </Field>
+            <RestrictionFields
+              value={restrictions}
+              onChange={(value) => edited(() => setRestrictions(value))}
+              models={catalogue.map(({ id }) => id)}
+              providers={[
+                ...new Set(catalogue.flatMap(({ candidates }) => candidates.map(({ tag }) => tag))),
+              ]}
+            />
           </>
         ) : null}
         {row === undefined ? (

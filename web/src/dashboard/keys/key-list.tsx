@@ -8,6 +8,7 @@ import { wholeList } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { seoulDay } from '../../format/time.ts';
 import { useFormat } from '../../i18n/use-format.ts';
+import { RestrictedMark } from '../../keys/restrictions.tsx';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -168,7 +169,10 @@ function useColumns(kind: KeyKind, onCreated: (created: Created) => void): reado
         header: t('column.name'),
         cell: (row) => (
           <div className="min-w-0">
-            <p className="truncate font-medium">{row.name}</p>
+            <p className="flex items-center gap-1.5">
+              <span className="truncate font-medium">{row.name}</span>
+              <RestrictedMark row={row} />
+            </p>
             <p className="truncate font-mono text-xs text-muted">{row.label}</p>
           </div>
         ),
