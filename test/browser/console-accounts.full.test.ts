@@ -272,6 +272,12 @@ test('a pasted key is hashed in the browser, and its page states why its calls a
   await dialog.getByLabel('사유').fill('확인 완료');
   await dialog.getByRole('button', { name: '정지 해제' }).click();
   await page.getByText('현재 이 키나 계정 때문에 거부되는 요청은 없습니다.').waitFor();
+  await page.getByRole('button', { name: '한도 변경' }).click();
+  await dialog.getByText('사용 제한').click();
+  await dialog.getByLabel('분당 요청 수').fill('77');
+  await dialog.getByLabel('사유').fill('고객 요청');
+  await dialog.getByRole('button', { name: '한도 변경' }).click();
+  await page.getByText('77', { exact: true }).waitFor();
   assertClean();
   await close();
 });

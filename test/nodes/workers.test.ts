@@ -151,6 +151,21 @@ describe('one server', () => {
     await assertSlotStates(team, installation, accountId);
   });
 
+  // spec:api/21.5
+  test('the workers of a server count the requests of a key together', async () => {
+    const { accountId } = await team.account('100000');
+    const { plaintext } = await team.operator.createKey({
+      ...{ accountId, kind: 'inference', name: 'k', limit: null, limitReset: 'never', expiresAtMs: null },
+      restrictions: { rpm_limit: 3 },
+    });
+    const minute = (): number => Math.floor(Date.now() / 60_000);
+    const began = minute();
+    const counts = counted(await requestAtOnce(team, plaintext, 24));
+    const served = counts['200'] ?? 0;
+    assert.ok(served >= 3 && served <= 3 * (minute() - began + 1), JSON.stringify(counts));
+    assert.equal(served + (counts['429'] ?? 0), 24);
+  });
+
   test('a killed worker loses only its own requests; it is replaced, and every response is billed once', async () => {
     const { key, accountId } = await team.account('1000000');
     const ended: Ended[] = [];

@@ -106,20 +106,23 @@ interface NamesFieldProps {
   readonly onChange: (names: string[] | null) => void;
 }
 
-/** Names that are added one by one, found in a list by typing, and removed by their buttons. */
+/** Names that are added one by one, found in a list by typing; what is typed last counts too. */
 function NamesField({ label, hint, names, options, onChange }: NamesFieldProps) {
   const { t } = useTranslation('keys');
   const listId = useId();
+  const [kept, setKept] = useState(names);
   const [typed, setTyped] = useState('');
-  const add = (): void => {
-    const name = typed.trim();
-    if (name !== '' && !names.includes(name)) onChange([...names, name]);
-    setTyped('');
+  const change = (chosen: string[], text: string): void => {
+    setKept(chosen);
+    setTyped(text);
+    const all = [...new Set([...chosen, text.trim()])].filter((name) => name !== '');
+    onChange(all.length === 0 ? null : all);
   };
   const onEnter = (event: KeyboardEvent): void => {
-    if (event.key !== 'Enter' || typed.trim() === '' || event.nativeEvent.isComposing) return;
+    const name = typed.trim();
+    if (event.key !== 'Enter' || name === '' || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    add();
+    change([...new Set([...kept, name])], '');
   };
   return (
     <div className="flex flex-col gap-1.5">
@@ -127,9 +130,8 @@ function NamesField({ label, hint, names, options, onChange }: NamesFieldProps) 
         <Input
           value={typed}
           list={listId}
-          onChange={({ target }) => setTyped(target.value)}
+          onChange={({ target }) => change(kept, target.value)}
           onKeyDown={onEnter}
-          onBlur={add}
         />
       </Field>
       <datalist id={listId}>
@@ -138,17 +140,19 @@ function NamesField({ label, hint, names, options, onChange }: NamesFieldProps) 
         ))}
       </datalist>
       <ul className="flex flex-wrap gap-1.5 empty:hidden">
-        {names.map((name) => (
+        {kept.map((name) => (
           <li key={name} className="flex min-w-0 items-center rounded-sm bg-hover pl-1.5 font-mono text-xs">
             <span className="truncate">{name}</span>
             <IconButton
               icon="close"
               size="sm"
               label={t('removeName', { name })}
-              onClick={() => {
-                const left = names.filter((each) => each !== name);
-                onChange(left.length === 0 ? null : left);
-              }}
+              onClick={() =>
+                change(
+                  kept.filter((each) => each !== name),
+                  typed,
+                )
+              }
             />
           </li>
         ))}
