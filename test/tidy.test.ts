@@ -20,6 +20,7 @@ const layers: readonly (readonly string[])[] = [
   ['store', 'dialects', 'http'],
   ['postgres', 'nodes'],
   ['accounts', 'catalogue', 'upstreams', 'slots', 'generations', 'datasets', 'identity'],
+  ['messages'],
   ['ledger', 'routing', 'metering'],
   ['inference', 'operations', 'backup'],
   ['api', 'pages'],

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { BackupJob } from '../backup/backup-job.ts';
 import { backupMetrics } from '../backup/metrics.ts';
 import { publishAtStart, publishOwn } from '../catalogue/own-publication.ts';
@@ -6,6 +7,8 @@ import { defaultPorts } from '../config/defaults.ts';
 import { type AdminParts, type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 import type { Identity } from '../identity/identity.ts';
 import { pageOrigins } from '../identity/page-links.ts';
+import { Messages } from '../messages/messages.ts';
+import { watchConditions, watchSlots } from '../messages/watch.ts';
 import { type MetricData, type Registry, readRegistry, renderPage } from '../metrics/registry.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
 import { openIdentity } from '../operations/open-identity.ts';
@@ -98,6 +101,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   const port = await Promise.race([serving, stopRequested]);
   if (port === undefined) return null;
   const backups = await startBackups(parts, () => shared.config.backup, opened);
+  startMessages(parts, shared, opened);
   addReload(backups, () => parts.configuration.lastReload, clock.now());
   const lists = async () => [
     ...(await workers.metrics()),
@@ -155,6 +159,31 @@ async function startBackups(
   return backupMetrics({ config, summaries: () => backups.summaries });
 }
 
+/** Sends messages, and looks for what causes some; `opened` ends it. */
+function startMessages(
+  { database, clock, log }: ServerParts,
+  shared: SharedServices,
+  opened: AsyncDisposableStack,
+): void {
+  const messages = new Messages({ database, clock, log, config: () => shared.config });
+  const slots = () => ({ host: hostname(), statuses: shared.slots.statuses(), atMs: clock.now() });
+  const watchEveryMs = 60_000;
+  const jobs = new JobRunner(
+    [
+      { name: 'send-messages', everyMs: 5_000, run: () => messages.run() },
+      {
+        name: 'watch-conditions',
+        everyMs: watchEveryMs / 4,
+        run: (nowMs) => watchConditions(database, nowMs, watchEveryMs),
+      },
+      { name: 'watch-slots', everyMs: watchEveryMs, run: () => watchSlots(database, slots()) },
+      { name: 'forget-messages', everyMs: 3_600_000, run: () => messages.forgetOld() },
+    ],
+    { clock, log },
+  );
+  opened.defer(() => jobs.close());
+}
+
 /** The console of a server; what is to be closed goes to `opened`. */
 function openConsole(
   parts: ServerParts,
@@ -181,6 +210,7 @@ function openConsole(
       ...pages.context,
       publicOrigin: config.admin.publicUrl,
       dashboardOrigin: pageOrigins(config, { listen: port, admin: config.admin.port }).dashboard,
+      messaging: () => shared.config,
       config: () => shared.config,
       slots: shared.slots,
       processes: workers,

@@ -29,6 +29,7 @@ import {
   encryptedUrl,
   httpUrl,
   loopbackAddress,
+  mailAddress,
   originUrl,
   withoutSlash,
 } from './validators.ts';
@@ -158,6 +159,29 @@ const company = object('The company that issues statements.', {
     ),
   ),
   address: optional(line('Its address.')),
+});
+
+const mail = object('The mail server that sends messages. Without this member no e-mail is sent.', {
+  host: checked('The name or address of the server.', address),
+  port: withDefault(integer('The port.', 1, maxPort), '587'),
+  security: withDefault(
+    choice('`starttls`, `tls` from the first byte (port 465), or `none`, which `password` excludes.', [
+      'starttls',
+      'tls',
+      'none',
+    ]),
+    'starttls',
+  ),
+  user: optional(text('The name to sign in with; absent: the server accepts mail without.')),
+  password: optional(secret('Its password.')),
+  from: checked('The sender, such as naru@example.com.', mailAddress),
+});
+
+const webhooks = object('The webhooks to which messages are sent.', {
+  private_networks: list(
+    'Networks outside the internet to which webhooks may be sent, there also by http://. By default only public addresses.',
+    checked('An IP address or a CIDR such as 10.0.0.0/8.', cidr),
+  ).prefault([]),
 });
 
 const keys = object('The API keys that Naru issues.', {
@@ -358,6 +382,8 @@ export const rootSchema = object('The configuration of Naru.', {
   company: optional(company),
   topup: optional(topup),
   payments: optional(payments),
+  mail: optional(mail),
+  webhooks: webhooks.prefault({}),
   keys: keys.prefault({}),
   log: log.prefault({}),
   limits: limits.prefault({}),

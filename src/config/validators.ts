@@ -95,6 +95,13 @@ export function certificates(value: string): string | null {
     : 'must be certificates in PEM; file:PATH reads them from a file';
 }
 
+/** One e-mail address, without a name. */
+export function mailAddress(value: string): string | null {
+  const isOne =
+    value.length <= 254 && /^[^\s\p{C}@<>()",;:\\]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/iu.test(value);
+  return isOne ? null : 'must be one e-mail address, such as naru@example.com';
+}
+
 /** The path of a request, such as `/health`. */
 export function urlPath(value: string): string | null {
   return /^\/[\x21-\x7e]*$/.test(value) && !value.includes('#') ? null : 'must be a path that begins with /';

@@ -39,6 +39,26 @@ export const pageMessages = {
     ko: '이미 사용했거나 만료된 링크입니다.',
     en: 'This link was used already or has expired.',
   },
+  invalidWebhook: {
+    ko: '웹훅 주소는 https://로 시작하는 공개 주소여야 하며, 사용자 이름이나 비밀번호를 포함할 수 없습니다.',
+    en: 'A webhook is a public address that begins with https://, without a user or a password.',
+  },
+  webhookSecretOnce: {
+    ko: '웹훅 서명 키는 만든 응답에 한 번만 보냅니다. 받지 못했다면 웹훅을 삭제하고 다시 추가해 주세요.',
+    en: 'The signing secret is sent once, in the response that created it. If you did not receive it, delete the webhook and add it again.',
+  },
+  noMessageTarget: {
+    ko: '보낼 곳이 없습니다. 먼저 알림 설정을 저장해 주세요.',
+    en: 'There is nowhere to send it: save the settings first.',
+  },
+  tooManyTests: {
+    ko: '테스트는 1분에 5번까지 보낼 수 있습니다. 잠시 후 다시 시도해 주세요.',
+    en: 'At most 5 tests are sent in a minute; retry later.',
+  },
+  noMail: {
+    ko: '이 서버에는 메일 서버가 설정되어 있지 않습니다.',
+    en: 'No mail server is configured here.',
+  },
   invalidEmail: { ko: '올바른 이메일 주소가 아닙니다.', en: 'This is not a valid e-mail address.' },
   emailTaken: {
     ko: '이미 사용 중인 이메일 주소입니다.',

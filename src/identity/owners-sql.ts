@@ -142,7 +142,7 @@ const tablesOfOwner = [
   'one_time_link',
 ];
 
-/** Deletes an owner and its rows, and its address where an invitation or the account has it. */
+/** Deletes an owner and its rows, its e-mails too, and its address where an invitation or the account has it. */
 export async function deleteOwner(
   sql: Sql,
   { ownerId, accountId, email }: Pick<Owner, 'ownerId' | 'accountId' | 'email'>,
@@ -151,5 +151,9 @@ export async function deleteOwner(
   const address = [accountId, email];
   await sql.query('DELETE FROM one_time_link WHERE account_id = $1 AND lower(email) = lower($2)', address);
   await sql.query('UPDATE account SET email = NULL WHERE id = $1 AND lower(email) = lower($2)', address);
+  for (const table of ['message', 'message_choice'])
+    await sql.query(`DELETE FROM ${table} WHERE subject = 'account ' || $1::bigint AND channel = 'email'`, [
+      accountId,
+    ]);
   await sql.query('DELETE FROM owner WHERE id = $1', [ownerId]);
 }

@@ -1,4 +1,5 @@
 import { isClosed } from '../accounts/accounts-sql.ts';
+import { type MessageEvent, postEvents } from '../messages/events-sql.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
@@ -50,6 +51,7 @@ export function requestTopup(database: Database, order: TopupOrder, atMs: number
     if ((await lockBalance(sql, order.accountId)) === null) return { kind: 'not_found' };
     if ((await countPending(sql, order.accountId)) >= maxPendingTopups) return { kind: 'too_many' };
     const request = await insertTopupRequest(sql, { ...order, amountMicro: order.amount, atMs });
+    await postEvents(sql, [eventOf('requested', request)], atMs);
     return { kind: 'done', request };
   });
 }
@@ -147,6 +149,17 @@ function decide(
       decidedBy: by.name,
       atMs: by.atMs,
     });
+    if (state !== 'withdrawn') await postEvents(sql, [eventOf(state, decided)], by.atMs);
     return { kind: 'done', request: decided };
   });
+}
+
+function eventOf(what: 'requested' | 'confirmed' | 'rejected', request: TopupRequest): MessageEvent {
+  const { id, accountId, amountMicro } = request;
+  return {
+    key: `topup:${id}:${what}`,
+    kind: `topup.${what}`,
+    accountId,
+    data: { topup_id: id, amount_micro: String(amountMicro) },
+  };
 }

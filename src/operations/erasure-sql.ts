@@ -1,3 +1,4 @@
+import { deleteMessages } from '../messages/outbox-sql.ts';
 import { recordChanges } from '../store/changes.ts';
 import { number, type RowOf, recordOf } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
@@ -22,6 +23,7 @@ const removed = recordOf({
   key_names: ofAccount('api_key', 'name <> label'),
   app_names: ofAccount('app_preference', 'name IS NOT NULL'),
   topup_texts: ofAccount('topup_request', ownTexts),
+  messages: ofAccount('message_event'),
 });
 const kept = recordOf({
   ledger_entries: number('(SELECT entries FROM account_balance WHERE account_id = $1)'),
@@ -63,6 +65,7 @@ export async function eraseTexts(sql: Sql, accountId: number): Promise<void> {
   await sql.query('DELETE FROM page_session WHERE account_id = $1', of);
   // What the owner changed on pages within a day.
   await sql.query("DELETE FROM page_change WHERE scope = 'account ' || $1::bigint", of);
+  await deleteMessages(sql, accountId);
   await sql.query(`UPDATE account SET name = ${erasedName}, email = NULL WHERE id = $1`, of);
   await sql.query('UPDATE app_preference SET name = NULL WHERE account_id = $1 AND name IS NOT NULL', of);
   await sql.query(

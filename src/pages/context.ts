@@ -41,6 +41,8 @@ export interface PageContext {
 export interface SitePageContext extends PageContext {
   /** The origin that the configuration states; null: the one that the browser uses. */
   readonly publicOrigin: string | null;
+  /** What messages can be sent by, in effect. */
+  readonly messaging: () => Pick<Config, 'mail' | 'webhooks'>;
 }
 
 /** What the rows of the dashboard use. */

@@ -5,6 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { BrowserContext } from 'playwright-core';
 import { parseEmail } from '../../src/identity/email.ts';
@@ -23,7 +25,8 @@ let browser: TestBrowser;
 let origin = '';
 
 before(async () => {
-  [gateway, browser] = await Promise.all([startTestGateway(), startBrowser()]);
+  const config = { webhooks: { private_networks: ['127.0.0.0/8'] } };
+  [gateway, browser] = await Promise.all([startTestGateway({ config }), startBrowser()]);
   origin = await browser.reach('dashboard', gateway.origin);
 });
 after(async () => {
@@ -317,3 +320,40 @@ test(
     await close();
   },
 );
+
+// pages:U12 spec:operator/5.4
+test('an owner chooses messages, sets a webhook whose secret is shown once, and sees how a test ended', async () => {
+  const received: string[] = [];
+  const receiver = createServer((request, response) => {
+    received.push(String(request.headers['webhook-id']));
+    response.writeHead(500).end();
+  });
+  await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', () => resolve()));
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  const view = await openSettingsOf('messages@naru.example', phone);
+  const { page, axe } = view;
+  const form = page.locator('form').filter({ has: page.getByLabel('Address', { exact: true }) });
+  await form.getByLabel('Address', { exact: true }).fill('https://10.0.0.1/');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText('A webhook is a public address that begins with https://').waitFor();
+  await form.getByLabel('Address', { exact: true }).fill(url);
+  await form.getByLabel('Top-up confirmed').uncheck();
+  await form.getByRole('button', { name: 'Save' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Signing secret' });
+  assert.match((await dialog.locator('pre').textContent()) ?? '', /^whsec_/);
+  assert.deepEqual(await axe(), []);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await form.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByText('the response status is 500').waitFor();
+  assert.equal(received.length, 1, 'a test is sent once');
+  await page.reload();
+  await form.getByLabel('Top-up rejected').waitFor();
+  assert.equal(await form.getByLabel('Top-up confirmed').isChecked(), false);
+  assert.deepEqual(await axe(), []);
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+  await form.getByRole('button', { name: 'Remove' }).click();
+  await form.getByRole('button', { name: 'Remove' }).waitFor({ state: 'detached' });
+  assert.deepEqual(unexpected(view, '/api/messages/webhook'), []);
+  await view.close();
+  receiver.close();
+});

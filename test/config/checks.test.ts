@@ -254,6 +254,21 @@ test('rates that a proxy limits need the address of the proxy', () => {
   configOf('edge: { rate_limit: builtin }');
 });
 
+test('a mail server has a user with a password, which is never sent unencrypted, and one sender', () => {
+  const mail = (more: string) => `mail: { host: smtp.example, ${more} }`;
+  const from = 'from: naru@example.com';
+  configOf(mail(from));
+  configOf(mail(`${from}, user: u, password: p, security: tls, port: 465`));
+  for (const [more, fault] of [
+    [`${from}, user: u`, /mail\.user: needs the other/],
+    [`${from}, password: p`, /mail\.password: needs the other/],
+    [`${from}, user: u, password: p, security: none`, /mail\.security: would send the password unencrypted/],
+    ['from: "a@b.example, c@d.example"', /mail\.from: must be one e-mail address/],
+    ['port: 25', /mail\.from/],
+  ] as const)
+    assert.match(faultsOf(mail(more)).join(), fault);
+});
+
 // spec:operator/2.8
 test('a candidate at Anthropic has a maximum of completion tokens', () => {
   const at = (

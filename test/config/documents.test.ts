@@ -25,6 +25,7 @@ const proc = {
     KUBE_TOKEN: 'sesame',
     OIDC_CLIENT_SECRET: 'oidc-h',
     TOSS_SECRET_KEY: 'test_sk_x',
+    SMTP_PASSWORD: 'smtp-i',
     NARU_BACKUP_KEY: backupKey,
   },
   files: {

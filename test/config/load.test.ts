@@ -61,6 +61,8 @@ test('an empty file, a file of comments and no file at all mean the same default
     company: null,
     topup: null,
     payments: null,
+    mail: null,
+    webhooks: { privateNetworks: [] },
     liability: { outstandingKrw: 3_000_000_000_000_000n, issuedKrw: 50_000_000_000_000_000n },
     auth: { publicUrl: null, supportCreditLimitKrw: 100_000_000_000n, oidc: null },
     providers: [],

@@ -15,6 +15,7 @@ const secrets = {
   KEY: 'aws-key-7a8b9c0d',
   SESSION: 'aws-session-1e2f3a4b',
   OIDC: 'oidc-5c6d7e8f',
+  SMTP: 'smtp-9a0b1c2d',
 };
 
 const text = `
@@ -35,6 +36,7 @@ providers:
 auth:
   public_url: https://naru.example
   oidc: { issuer: "https://login.example", client_id: naru, client_secret: "$\{OIDC}" }
+mail: { host: smtp.example, from: a@b.example, user: naru, password: "$\{SMTP}" }
 datasets: { sync_key: "$\{SYNC}" }`;
 
 function config(): Config {
@@ -42,12 +44,13 @@ function config(): Config {
 }
 
 test('a secret is readable through its reveal method', () => {
-  const { auth, database, providers, datasets } = config();
+  const { auth, database, providers, datasets, mail } = config();
   assert.ok(database.url !== 'embedded');
   assert.equal(database.url.reveal(), `postgres://naru:${secrets.PW}@db/naru`);
   assert.equal(providers[0]?.apiKey?.reveal(), secrets.API);
   assert.equal(providers[0]?.headers['x-extra']?.reveal(), secrets.HEADER);
   assert.equal(datasets.syncKey?.reveal(), secrets.SYNC);
+  assert.equal(mail?.password?.reveal(), secrets.SMTP);
   assert.equal(auth.oidc?.clientSecret.reveal(), secrets.OIDC);
   const q = providers[1];
   assert.deepEqual(

@@ -23,7 +23,7 @@ const notRun: Readonly<Record<string, string>> = {
   'README.md: git clone <this repository> naru && cd naru': 'every run of the tests begins like this; ',
   'CONTRIBUTING.md: npm test                          the types, then the quick tier of the tests, on a real database':
     'a table; readme.test.ts finds its scripts',
-  'ARCHITECTURE.md: 12 main.ts                       the process: environment, signals, exit code':
+  'ARCHITECTURE.md: 13 main.ts                       the process: environment, signals, exit code':
     'a drawing; tidy.test.ts checks the layers',
   'docs/installing.md: npx ./naru-X.Y.Z.tgz up': 'test/release installs and starts the package',
   'docs/installing.md: mkdir /opt/naru && cd /opt/naru': 'test/release installs and starts the package',

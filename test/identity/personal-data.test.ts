@@ -138,7 +138,7 @@ test('an operator erases the person of a closed account once: no table has the a
     { ...before.removed },
     {
       ...{ account_name: 1, contact_address: 1, owner: 1, passkeys: 1, openid_identities: 0 },
-      ...{ sessions: 0, links: 0, key_names: 1, app_names: 0, topup_texts: 2 },
+      ...{ sessions: 0, links: 0, key_names: 1, app_names: 0, topup_texts: 2, messages: 3 },
     },
   );
   const outcomes = await Promise.all([1, 2].map(() => operator.erasePerson(accountId)));

@@ -35,6 +35,12 @@ const passkeyBody = {
 /** Bodies of rows that do not accept an empty object. */
 const bodies: Readonly<Record<string, object>> = {
   'PUT /dashboard/api/alerts': { low_balance_micro: null, min_days_left: 7 },
+  'PUT /dashboard/api/messages/email': { kinds: [] },
+  'PUT /console/api/messages/email': { address: 'a@b.example', kinds: [] },
+  'PUT /dashboard/api/messages/webhook': { url: 'https://a.example/', kinds: [], language: 'ko' },
+  'PUT /console/api/messages/webhook': { url: 'https://a.example/', kinds: [], language: 'ko' },
+  'POST /dashboard/api/messages/test': { channel: 'webhook' },
+  'POST /console/api/messages/test': { channel: 'webhook' },
   'PUT /dashboard/api/password': { password: 'x' },
   'POST /dashboard/api/passkeys': passkeyBody,
   'POST /dashboard/api/totp/enable': { code: '0' },

@@ -34,6 +34,7 @@ const notFirst: Readonly<Record<string, string>> = {
 const notDistributed: Readonly<Record<string, string>> = {
   audit_entry: 'the log of operators, in one order',
   key_directory: 'finds the account of a key',
+  message_event: 'numbered, and one for each cause, over all accounts',
   one_time_link: 'sign-in: found by its hash',
   owner: 'sign-in: found by the address',
   page_session: 'sign-in: found by its hash',
@@ -54,6 +55,7 @@ const fanOutFiles: Readonly<Record<string, string>> = {
   'ledger/liability-sql.ts': 'what operators owe to all accounts',
   'ledger/retention-sql.ts': 'drops a month of all accounts',
   'ledger/verification-sql.ts': verification,
+  'messages/watch-sql.ts': 'looks for low balances and keys near their limits, in a job',
   'store/digests.ts': verification,
   'store/snapshot.ts': 'copies every row',
 };

@@ -38,6 +38,7 @@ const erasure = {
     key_names: 'become the labels',
     app_names: 'names that the owner gave',
     topup_texts: 'notes, and depositors of top-ups that were not paid',
+    messages: 'e-mails, webhooks and what was chosen for them',
   },
   kept: {
     ledger_entries: 'with their memos: the balance follows from them, and the law keeps payments for 5 years',

@@ -21,6 +21,7 @@ export function checkFile(tree: Tree, sourceMap: SourceMap, known: KnownMetadata
   checkEdge(file);
   checkAdmin(file);
   checkAuth(file);
+  checkMail(file);
   checkBackup(file);
   const providers = namesOf(file.mappings('providers'), 'providers', 'slug');
   const anthropic = file.mappings('providers').filter((row) => row.text('dialect') === 'anthropic');
@@ -71,6 +72,17 @@ function checkAuth(file: FileMapping): void {
   const oidc = auth.mapping('oidc');
   if (oidc.states('operator_roles') && !file.mapping('admin').states('public_url'))
     oidc.addAt('operator_roles', 'needs admin.public_url: the provider sends operators back there');
+}
+
+function checkMail(file: FileMapping): void {
+  const mail = file.mapping('mail');
+  if (mail.states('user') !== mail.states('password'))
+    mail.addAt(
+      mail.states('user') ? 'user' : 'password',
+      'needs the other: state user and password, or neither',
+    );
+  if (mail.states('password') && mail.value('security') === 'none')
+    mail.addAt('security', 'would send the password unencrypted: use starttls or tls');
 }
 
 function checkBackup(file: FileMapping): void {

@@ -9,6 +9,7 @@ import {
   type RequestOptions as HttpsOptions,
   request as requestHttps,
 } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import type { Clock, Timer } from '../../time/clock.ts';
 import { ByteCollector } from '../../wire/byte-collector.ts';
 import { HttpError, HttpStatusError, httpErrorOf } from './http-error.ts';
@@ -32,6 +33,8 @@ export interface RequestOptions {
   readonly direct?: boolean;
   /** The certificates to trust, instead of the default ones. */
   readonly ca?: string;
+  /** Finds the addresses of a host name, in place of the system; not for one behind a proxy. */
+  readonly lookup?: LookupFunction;
   readonly signal?: AbortSignal;
 }
 
@@ -108,12 +111,19 @@ export async function requestJson(url: string | URL, options: RequestOptions): P
 }
 
 function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
-  const { method = 'GET', headers = {}, body, socketPath, direct = false, ca, signal } = options;
+  const { method = 'GET', headers = {}, body, socketPath, direct = false, ca, lookup, signal } = options;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason);
     const isSecure = url.protocol === 'https:';
     const agent = direct || socketPath !== undefined ? false : proxiedAgent(isSecure);
-    const own: HttpsOptions = { method, headers, agent, socketPath, ...(ca === undefined ? {} : { ca }) };
+    const own: HttpsOptions = {
+      method,
+      headers,
+      agent,
+      socketPath,
+      ...(ca === undefined ? {} : { ca }),
+      ...(lookup === undefined ? {} : { lookup }),
+    };
     const outgoing = isSecure ? requestHttps(url, own) : requestHttp(url, own);
     let incoming: IncomingMessage | null = null;
     const stopLimits = limit(outgoing, options, (error) => {

@@ -1,6 +1,7 @@
 import { consoleAnnouncementPages } from '../announcement-rows.ts';
 import type { ConsoleContext } from '../context.ts';
 import { externalSignInPages } from '../external-sign-in-rows.ts';
+import { messagePages } from '../message-rows.ts';
 import { openapiPage } from '../openapi.ts';
 import { passkeyPages } from '../passkey-rows.ts';
 import { consolePaymentPages } from '../payment-rows.ts';
@@ -47,6 +48,7 @@ export function consoleRows(parts: ConsoleContext) {
     ...accountOwnerPages(parts),
     ...auditPages(parts),
     ...consoleAnnouncementPages(parts),
+    ...messagePages('console', parts),
     ...liabilityPages(parts),
     ...usagePages('console', parts),
     ...consoleTopupPages(parts),

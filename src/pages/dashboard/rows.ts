@@ -1,6 +1,7 @@
 import { dashboardAnnouncementPages } from '../announcement-rows.ts';
 import type { DashboardContext } from '../context.ts';
 import { externalSignInPages } from '../external-sign-in-rows.ts';
+import { messagePages } from '../message-rows.ts';
 import { dashboardPaymentPages } from '../payment-rows.ts';
 import { ownerSessionPage, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages } from '../sign-in-rows.ts';
@@ -32,6 +33,7 @@ export function dashboardRows(parts: DashboardContext) {
     ...accountPages(parts),
     ...dashboardAnnouncementPages(parts),
     ...alertPages(parts),
+    ...messagePages('dashboard', parts),
     ...creditPages(parts),
     ...keyPages(parts),
     ...ledgerPages(parts),

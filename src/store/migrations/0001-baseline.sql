@@ -812,3 +812,59 @@ CREATE TABLE page_change (
 );
 COMMENT ON TABLE page_change IS 'in no backup';
 CREATE INDEX page_change_age ON page_change (started_at);
+
+-- Which messages go where. subject: 'account 7' (its owner), 'operator 3', or 'operators'; channel: email or webhook. address: null for the
+-- e-mail of an account, which goes to its owner. Without a row an owner gets the e-mails of all kinds of owners, and nothing else is sent.
+CREATE TABLE message_choice (
+  subject  text NOT NULL,
+  channel  text NOT NULL,
+  kinds    text[] NOT NULL,
+  language text NOT NULL,
+  address  text,
+  secret   text,  -- signs what is sent to a webhook
+  PRIMARY KEY (subject, channel),
+  CONSTRAINT message_channel_is_known CHECK (channel IN ('email', 'webhook')),
+  CONSTRAINT message_webhook_is_signed CHECK ((channel = 'webhook') = (secret IS NOT NULL))
+);
+
+-- What happened, written in the transaction of its cause where there is one. key: the same cause is one event.
+-- A restored database sends nothing again.
+CREATE TABLE message_event (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  key        text NOT NULL UNIQUE,
+  kind       text NOT NULL,
+  account_id bigint,
+  data       jsonb NOT NULL,
+  created_at timestamptz NOT NULL,
+  is_spread  boolean NOT NULL DEFAULT false  -- whether there is a message for each who chose the kind
+);
+COMMENT ON TABLE message_event IS 'in no backup';
+CREATE INDEX message_event_new ON message_event (id) WHERE NOT is_spread;
+CREATE INDEX message_event_account ON message_event (account_id) WHERE account_id IS NOT NULL;
+
+-- One event for one recipient. next_at: the next attempt, or when the one under way counts as lost; null: it was sent, or given up.
+CREATE TABLE message (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  event_id   bigint NOT NULL,
+  subject    text NOT NULL,
+  channel    text NOT NULL,
+  recipient  text NOT NULL,
+  language   text NOT NULL,
+  attempts   integer NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL,
+  next_at    timestamptz,
+  sent_at    timestamptz,
+  error      text,
+  CONSTRAINT message_is_sent_once UNIQUE (event_id, subject, channel),
+  CONSTRAINT message_sent_is_final CHECK (sent_at IS NULL OR next_at IS NULL)
+);
+COMMENT ON TABLE message IS 'in no backup';
+CREATE INDEX message_due ON message (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX message_subject ON message (subject, id);
+
+-- When conditions that cause messages were last looked for, by one of the servers.
+CREATE TABLE message_watch (
+  is_only   boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  looked_at timestamptz NOT NULL
+);
+COMMENT ON TABLE message_watch IS 'in no backup';

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { sessionQuery } from '../../api/session.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
+import { MessageSections } from '../../settings/messages.tsx';
 import { Passkeys } from '../../settings/passkeys.tsx';
 import { EndOthers, Sessions } from '../../settings/sessions.tsx';
 import { SkeletonLines } from '../../ui/states.tsx';
@@ -45,6 +46,7 @@ export function Page() {
       <Section title={t('notifications')} note={t('notificationsNote')}>
         <AlertForm />
       </Section>
+      <MessageSections />
       {hasOwner ? <DataSection /> : null}
     </Frame>
   );
