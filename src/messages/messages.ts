@@ -73,7 +73,9 @@ export class Messages {
         attempt: message.attempts,
         detail: describeError(error),
       });
-      const afterMs = message.kind === 'test' ? undefined : retryAfterMs[message.attempts - 1];
+      const isHopeless = message.channel === 'webhook' && message.secret === null;
+      const isLast = isHopeless || message.kind === 'test';
+      const afterMs = isLast ? undefined : retryAfterMs[message.attempts - 1];
       const nextAtMs = afterMs === undefined ? null : clock.now() + afterMs;
       return endAttempt(database, message, { sentAtMs: null, nextAtMs, error: reasonOf(error) });
     }

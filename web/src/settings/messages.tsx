@@ -45,7 +45,7 @@ export function MessageSections() {
         {choices === undefined ? wait : <MailForm choices={choices} />}
       </Section>
       <Section title={t('message.webhook')} note={t(`message.webhookNote.${area}`)}>
-        {choices === undefined ? wait : <WebhookForm key={choices.webhook?.url} choices={choices} />}
+        {choices === undefined ? wait : <WebhookForm choices={choices} />}
       </Section>
       <Section title={t('message.log')}>
         <SentMessages />
@@ -106,7 +106,10 @@ function WebhookForm({ choices: { webhook, kinds } }: { choices: Choices }) {
     assertFirstAnswer(set);
     setSecret(set.secret);
   });
-  const removing = useSaving(() => change(`DELETE /${area}/api/messages/webhook` as const, {}));
+  const removing = useSaving(async () => {
+    await change(`DELETE /${area}/api/messages/webhook` as const, {});
+    setUrl('');
+  });
   if (area === 'console' && refusal !== null)
     return <p className="text-sm text-muted">{webhook === null ? refusal : `${webhook.url} · ${refusal}`}</p>;
   return (
