@@ -11,7 +11,11 @@ export interface Alerts {
 }
 
 /** What holds until an owner chooses: 1,000 won. */
-export const defaultAlerts: Alerts = { lowBalanceMicro: 1_000_000_000n, minDaysLeft: null, updatedAtMs: null };
+export const defaultAlerts: Alerts = {
+  lowBalanceMicro: 1_000_000_000n,
+  minDaysLeft: null,
+  updatedAtMs: null,
+};
 
 /** The alerts of an account. */
 export async function readAlerts(sql: Sql, accountId: number): Promise<Alerts> {

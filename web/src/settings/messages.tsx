@@ -29,7 +29,7 @@ type Kind = Choices['kinds'][number];
 type Sent = ItemOf<'GET /dashboard/api/messages/log'>;
 
 const queryOf = (area: Area) => readQuery(`GET /${area}/api/messages` as const, {});
-const refreshMs = 3_000;
+const refreshMs = 5_000;
 const tones = { sent: 'good', waiting: 'warn', failed: 'bad' } as const;
 
 /** Which messages a person and a webhook get, a test of each, and what was sent. */
