@@ -22,12 +22,14 @@ export interface KeySearch {
   /** A part of the label or of the name. */
   readonly text: string | null;
   readonly accountId: number | null;
+  /** Whether revoked ones count. */
+  readonly isRevokedToo: boolean;
 }
 
-/** Up to `limit` keys with an id below `beforeId`, newest first, revoked ones included. */
+/** Up to `limit` keys with an id below `beforeId`, newest first. */
 export function searchKeys(
   sql: Sql,
-  { hash, text, accountId }: KeySearch,
+  { hash, text, accountId, isRevokedToo }: KeySearch,
   page: { readonly beforeId: number | null; readonly limit: number },
 ): Promise<readonly FoundKey[]> {
   return foundKeys.all(
@@ -35,8 +37,15 @@ export function searchKeys(
     `SELECT ${foundKeys.columns} FROM ${keysWithAccounts}
      WHERE ($1::bytea IS NULL OR k.hash = $1) AND ($2::bigint IS NULL OR k.account_id = $2)
        AND ($3::text IS NULL OR position(lower($3) IN lower(k.label)) > 0 OR position(lower($3) IN lower(k.name)) > 0)
-       AND ($4::bigint IS NULL OR k.id < $4)
+       AND ($4::bigint IS NULL OR k.id < $4) AND ($6 OR k.revoked_at IS NULL)
      ORDER BY k.id DESC LIMIT $5`,
-    [hash === null ? null : Buffer.from(hash, 'hex'), accountId, text, page.beforeId, page.limit],
+    [
+      hash === null ? null : Buffer.from(hash, 'hex'),
+      accountId,
+      text,
+      page.beforeId,
+      page.limit,
+      isRevokedToo,
+    ],
   );
 }

@@ -223,6 +223,10 @@ export const pageMessages = {
     ko: '이 은행 거래 번호는 다른 충전 요청에 이미 사용되었습니다.',
     en: 'This bank reference was already used for another top-up request.',
   },
+  keyRevokedMeanwhile: {
+    ko: '다른 곳에서 폐기된 키입니다. 변경한 내용은 저장하지 않았습니다.',
+    en: 'This key was revoked elsewhere; the change was not saved.',
+  },
   appMergedHere: {
     ko: '그 앱은 이미 이 앱에 합쳐져 있습니다. 먼저 그 앱을 분리해 주세요.',
     en: 'That app is already merged into this one; separate it first.',

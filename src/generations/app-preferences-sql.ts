@@ -42,6 +42,29 @@ export function readOwnedApps(sql: Sql, accountId: number): Promise<readonly Own
   );
 }
 
+const foundApps = recordOf({
+  id: number('a.id'),
+  accountId: number('a.account_id'),
+  name: column<string>('coalesce(p.name, a.name)'),
+});
+
+/** Up to `limit` apps of an account (null: of all) with this part of a name or an address, latest first. */
+export function searchApps(
+  sql: Sql,
+  { text, accountId }: { readonly text: string; readonly accountId: number | null },
+  limit: number,
+): Promise<readonly RowOf<typeof foundApps>[]> {
+  return foundApps.all(
+    sql,
+    `SELECT ${foundApps.columns}
+     FROM app a LEFT JOIN app_preference p ON p.account_id = a.account_id AND p.app_id = a.id
+     WHERE ($1::bigint IS NULL OR a.account_id = $1)
+       AND position(lower($2) IN lower(concat_ws(' ', p.name, a.name, a.url))) > 0
+     ORDER BY a.first_seen_at DESC, a.account_id, a.id LIMIT $3`,
+    [accountId, text, limit],
+  );
+}
+
 /** The names of the apps of an account, by their ids as text. */
 export async function readAppNames(sql: Sql, accountId: number): Promise<ReadonlyMap<string, string>> {
   const rows = await sql.query<{ id: string; name: string }>(

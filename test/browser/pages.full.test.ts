@@ -5,6 +5,7 @@
  * (the component and the address to `test/browser/shell.test.ts`).
  */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
@@ -72,7 +73,7 @@ const pages: readonly PageCase[] = [
 
 // pages:U1,U2,U3,U5,U6,U7,U8,U9
 test('every page shows the data of the account, in both languages and themes, and axe finds nothing', async () => {
-  await checkPages('dashboard', pages, openPage);
+  await checkPages('dashboard', pages, openPage, undefined, ['My app', 'test key', 'Upstream', 'Test']);
 });
 
 // pages:U3,U3d
@@ -404,6 +405,91 @@ test('the focus returns to what opened a dialog, from a menu and from the palett
   await page.keyboard.press('Escape');
   await page.locator(`:focus[aria-label="${name}"]`).waitFor();
   assertClean();
+  await close();
+});
+
+test('saving a key that was revoked in another window says so, and the list shows it no more', async () => {
+  const { page, faults, close } = await openPage('/keys');
+  await page.getByRole('button', { name: '키 만들기' }).first().click();
+  await page.getByRole('dialog').getByLabel('이름').fill('gone meanwhile');
+  await page.getByRole('dialog').getByRole('button', { name: '키 만들기' }).click();
+  const shown = page.getByRole('dialog', { name: /gone meanwhile/ });
+  await shown.getByLabel('키를 저장했습니다').check();
+  await shown.getByRole('button', { name: '닫기' }).click();
+  const row = page.getByRole('row', { name: /gone meanwhile/ });
+  await row.getByRole('button', { name: /작업/ }).click();
+  await page.getByRole('menuitem', { name: '수정', exact: true }).click();
+  await page.getByRole('dialog').getByLabel('이름').fill('another name');
+  const { items } = (await (await page.request.get(`${origin}/dashboard/api/keys`)).json()) as {
+    items: readonly { name: string; hash: string }[];
+  };
+  const hash = items.find(({ name }) => name === 'gone meanwhile')?.hash;
+  const revoked = await page.request.delete(`${origin}/dashboard/api/keys/${hash}`, {
+    headers: { origin, 'idempotency-key': randomUUID() },
+  });
+  assert.equal(revoked.status(), 200, await revoked.text());
+  await page.getByRole('dialog').getByRole('button', { name: '저장' }).click();
+  await page.getByText('다른 곳에서 폐기된 키입니다. 변경한 내용은 저장하지 않았습니다.').waitFor();
+  await row.waitFor({ state: 'detached' });
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('status of 409')),
+    [],
+  );
+  await close();
+});
+
+test('the palette finds keys, models, apps and a request by keyboard, and says why it found nothing', async () => {
+  const { page, axe, faults, close } = await openPage('/settings');
+  await page.getByRole('heading', { level: 1, name: '설정' }).waitFor();
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname === '/dashboard/api/search') asked.push(searchParams.get('text') ?? '');
+  });
+  const { json } = await call(account.key);
+  await gateway.settled();
+  const input = page.getByRole('combobox', { name: '검색' });
+  const open = async (text: string): Promise<void> => {
+    await page.keyboard.press('Control+k');
+    await input.waitFor();
+    await page.keyboard.type(text);
+  };
+  for (const [text, option, address] of [
+    ['test key', /test key/, /\/keys\?search=[0-9a-f]{64}$/],
+    ['my APP', /My app/, /\/apps\/\d+$/],
+    ['test/mod', /test\/model/, /\/models\/test\/model$/],
+    [json.id, /열기/, new RegExp(`/requests/${json.id}$`)],
+  ] as const) {
+    await open(text);
+    await page.getByRole('option', { name: option, selected: true }).waitFor();
+    if (text === 'my APP') assert.deepEqual(await axe(), []);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(address);
+    // The heading of the new page takes the focus.
+    await page.locator('main h1:focus').waitFor();
+  }
+  await open('no such thing');
+  await page.getByRole('status').getByText('일치하는 항목이 없습니다.').waitFor();
+  assert.deepEqual(asked.slice(0, 3), ['test key', 'my APP', 'test/mod'], 'once for what was typed');
+  await page.route('**/dashboard/api/search*', (route) => route.fulfill({ status: 500, body: '' }));
+  await page.keyboard.type(' else');
+  await page
+    .getByRole('status')
+    .getByText(/찾지 못했습니다\. 서버 오류/)
+    .waitFor();
+  await page.unrouteAll();
+  const pasted = `sk-naru-v1-${'0'.repeat(64)}`;
+  await input.fill(pasted);
+  await page.getByRole('status').getByText('일치하는 항목이 없습니다.').waitFor();
+  assert.ok(
+    asked.every((text) => !text.includes(pasted)),
+    'a whole key stays in the browser',
+  );
+  assert.deepEqual(await axe(), []);
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('status of 500')),
+    [],
+  );
   await close();
 });
 

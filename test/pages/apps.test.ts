@@ -213,3 +213,45 @@ test('changes by an owner leave the ledger, the record, other accounts and the p
   assert.equal(foreignTarget.status, 404);
   await change(source.id, { merged_into: null, name: null, is_hidden: false });
 });
+
+test('the search of the palette finds what the session may see: an owner its own, an operator all', async () => {
+  const found = async (client: PageBrowser, text: string) =>
+    (await client.get(`/search?text=${encodeURIComponent(text)}`)).items as readonly {
+      readonly kind: string;
+      readonly id: string;
+      readonly name: string;
+      readonly account_id: number | null;
+    }[];
+  const admin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  const operator = new PageBrowser(admin, 'console', sessions.operator('viewer'));
+  const owners = async (client: PageBrowser, text: string) =>
+    new Set((await found(client, text)).map(({ account_id }) => account_id));
+  assert.deepEqual(await owners(browser, 'by TITLE'), new Set([account.accountId]));
+  assert.deepEqual(await owners(foreign, 'By title'), new Set([other.accountId]));
+  assert.deepEqual(await owners(operator, 'By title'), new Set([account.accountId, other.accountId]));
+  const { items } = await browser.get('/keys');
+  const [{ hash, label, name }] = items;
+  for (const text of [hash, hash.toUpperCase(), label, name]) {
+    const ofKind = (await found(browser, text)).filter(({ kind }) => kind === 'inference');
+    assert.ok(
+      ofKind.some(({ id }) => id === hash),
+      text,
+    );
+    assert.ok(
+      (await found(operator, text)).some(({ kind }) => kind === 'inference'),
+      text,
+    );
+  }
+  assert.deepEqual(await found(foreign, hash), []);
+  for (const client of [browser, operator])
+    assert.deepEqual(
+      (await found(client, 'A/ON')).map(({ kind, id }) => [kind, id]),
+      [['model', 'a/one']],
+    );
+  const [exact] = await found(operator, String(other.accountId));
+  assert.deepEqual([exact?.kind, exact?.id], ['account', String(other.accountId)]);
+  assert.deepEqual(await found(browser, '%'), []);
+  assert.deepEqual(await found(browser, '없는 이름'), []);
+  for (const text of ['', ' ', 'x'.repeat(201), 'a%00b'])
+    assert.equal((await browser.send('GET', `/search?text=${text}`)).status, 400, text);
+});

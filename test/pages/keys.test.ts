@@ -82,7 +82,18 @@ test('a revoked key is refused and leaves the list', async () => {
   assert.equal((await call(plaintext)).status, 401);
   const { items } = await browser.get('/keys');
   assert.ok(items.every(({ hash }: { hash: string }) => hash !== key.hash));
-  assert.equal((await browser.get(`/keys/${key.hash}`)).standing, 'revoked');
+  const before = await browser.get(`/keys/${key.hash}`);
+  assert.equal(before.standing, 'revoked');
+  // A window that still shows it learns that nothing was saved.
+  for (const [method, path, body] of [
+    ['PATCH', '', { name: 'changed' }],
+    ['POST', '/rotate', {}],
+  ] as const) {
+    const refused = await browser.send(method, `/keys/${key.hash}${path}`, { body });
+    assert.equal(refused.json.error.type, 'conflict', refused.text);
+    assert.match(refused.json.error.message.en, /revoked elsewhere/);
+  }
+  assert.deepEqual(await browser.get(`/keys/${key.hash}`), before);
 });
 
 // pages:U5

@@ -6,6 +6,8 @@ import { readKeySpends } from '../../accounts/keys-sql.ts';
 import { type KeyState, keyRules } from '../../accounts/rules.ts';
 import { noSpend, spendOf } from '../../accounts/spend.ts';
 import { errorTypeOf, statusOf } from '../../errors/catalogue.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
 import { krwOfMicro } from '../../money/krw.ts';
 import { limitResets, seoulDayAt } from '../../time/period.ts';
 import { requestedRestrictions, restrictionsIn } from '../../wire/shapes/keys.ts';
@@ -58,7 +60,12 @@ export function consoleKeyPages(parts: ConsoleContext) {
         const hash = parseKeyHash(text.toLowerCase());
         const keys = await searchKeys(
           parts.reads,
-          { hash, text: text === '' || hash !== null ? null : text, accountId: account ?? null },
+          {
+            hash,
+            text: text === '' || hash !== null ? null : text,
+            accountId: account ?? null,
+            isRevokedToo: true,
+          },
           { beforeId: cursor ?? null, limit: pageSize + 1 },
         );
         const { rows, next } = pageOfRows(keys, pageSize, ({ id }) => id);
@@ -116,6 +123,8 @@ function limitPage(parts: ConsoleContext) {
         ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
         restrictions: restrictionsIn(body),
       };
+      if ((await one(parts, hash)).standing === 'revoked')
+        throw new PageRefusal('conflict', pageMessages.keyRevokedMeanwhile);
       if (!(await parts.operations.as(actorOf(session)).limitKey(hash, limit, reason))) throw noSuchKey();
       return one(parts, hash);
     },
@@ -133,7 +142,7 @@ function refusalsOf(state: KeyState): z.input<typeof foundShape>['refusals'] {
 }
 
 async function one(parts: ConsoleContext, hash: KeyHash): Promise<z.input<typeof foundShape>> {
-  const search: KeySearch = { hash, text: null, accountId: null };
+  const search: KeySearch = { hash, text: null, accountId: null, isRevokedToo: true };
   const [item] = await shown(parts, await searchKeys(parts.reads, search, { beforeId: null, limit: 1 }));
   if (item === undefined) throw noSuchKey();
   return item;

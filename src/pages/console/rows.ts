@@ -5,6 +5,7 @@ import { messagePages } from '../message-rows.ts';
 import { openapiPage } from '../openapi.ts';
 import { passkeyPages } from '../passkey-rows.ts';
 import { consolePaymentPages } from '../payment-rows.ts';
+import { consoleSearchPage } from '../search-rows.ts';
 import { openSessionPages, operatorSessionPage, sessionPages } from '../session-rows.ts';
 import { consoleSignInPages } from '../sign-in-rows.ts';
 import { usagePages } from '../usage-rows.ts';
@@ -41,6 +42,7 @@ export function consoleRows(parts: ConsoleContext) {
     ...operatorPages(parts),
     ...tokenPages(parts),
     ...consoleAccountPages(parts),
+    consoleSearchPage(parts),
     ...accountCreditPages(parts),
     ...accountViewPages(parts),
     ...allGenerationPages(parts),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { KeyHash } from '../../accounts/api-key.ts';
 import type { KeyWithSpend } from '../../accounts/key-service.ts';
 import { requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
 import { assertKnown } from '../../routing/restrictions.ts';
 import { limitResets } from '../../time/period.ts';
 import { must } from '../../wire/parse-with.ts';
@@ -126,6 +128,7 @@ function changePage(parts: DashboardContext) {
         restrictions: restrictionsIn(body),
       };
       assertKnown(parts.catalogue(), change.restrictions);
+      await assertNotRevoked(parts, accountId, keyHashOf(hash));
       return oneOf(parts, accountId, await parts.keyService.change(accountId, keyHashOf(hash), change));
     },
   });
@@ -140,6 +143,7 @@ function rotatePage(parts: DashboardContext) {
     response: createdShape,
     sentOnce,
     handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
+      await assertNotRevoked(parts, accountId, keyHashOf(hash));
       const rotated = await parts.keyService.rotate(accountId, keyHashOf(hash), ends_at ?? parts.clock.now());
       if (rotated === null) throw noSuchKey();
       const { plaintext, ...key } = rotated;
@@ -162,6 +166,17 @@ function revokePage(parts: DashboardContext) {
       return { revoked: true as const };
     },
   });
+}
+
+/** A page may show a key that was revoked in another window: its owner learns why nothing is saved. */
+async function assertNotRevoked(
+  { keyReader }: DashboardContext,
+  accountId: number,
+  hash: KeyHash,
+): Promise<void> {
+  const key = await keyReader.read(accountId, hash);
+  if (key !== null && key.row.revokedAtMs !== null)
+    throw new PageRefusal('conflict', pageMessages.keyRevokedMeanwhile);
 }
 
 async function oneOf(

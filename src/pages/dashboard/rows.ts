@@ -3,6 +3,7 @@ import type { DashboardContext } from '../context.ts';
 import { externalSignInPages } from '../external-sign-in-rows.ts';
 import { messagePages } from '../message-rows.ts';
 import { dashboardPaymentPages } from '../payment-rows.ts';
+import { dashboardSearchPage } from '../search-rows.ts';
 import { ownerSessionPage, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages } from '../sign-in-rows.ts';
 import { dashboardTopupPages } from '../topup-rows.ts';
@@ -31,6 +32,7 @@ export function dashboardRows(parts: DashboardContext) {
     ...profilePages(parts),
     ...credentialPages(parts),
     ...accountPages(parts),
+    dashboardSearchPage(parts),
     ...dashboardAnnouncementPages(parts),
     ...alertPages(parts),
     ...messagePages('dashboard', parts),

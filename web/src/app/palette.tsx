@@ -1,17 +1,19 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
 import { useId, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../api/errors.ts';
 import { changeLanguage } from '../i18n/i18n.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { classNames } from '../ui/class-names.ts';
 import { useFocusReturn } from '../ui/dialog.tsx';
 import { Icon, type IconName } from '../ui/icons.tsx';
-import { useNavigate } from './link.tsx';
+import { useApp } from './area.ts';
+import { type Target, useNavigate } from './link.tsx';
 import { useOpenPages } from './open-pages.ts';
-import type { Address } from './paths.ts';
 import { themeIcons } from './preference-menus.tsx';
 import { sharedSearch } from './search-params.ts';
 import { setTheme, themes } from './theme.ts';
+import { placeOf, thingKinds, useFound } from './use-found.ts';
 
 interface Command {
   readonly id: string;
@@ -19,6 +21,8 @@ interface Command {
   readonly group: string;
   readonly icon: IconName;
   readonly shortcut?: string;
+  /** Tells things of one name apart. */
+  readonly detail?: string;
   readonly run: () => void;
 }
 
@@ -29,8 +33,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const focus = useFocusReturn();
   const [search, setSearch] = useState('');
   const [active, setActive] = useState(0);
+  const language = useLanguage();
+  const things = useFound(search);
   const commands = useCommands(search);
-  const found = commands.filter(({ label, group }) => matches(`${label} ${group}`, search));
+  // What is found last stands last, so that nothing moves under the hand of who presses Enter.
+  const found = [
+    ...commands.filter(({ label, group }) => matches(`${label} ${group}`, search)),
+    ...useThings(things.items),
+  ];
   const current = Math.min(active, found.length - 1);
   const run = (command: Command | undefined): void => {
     if (command === undefined) return;
@@ -93,11 +103,21 @@ export function Palette({ onClose }: { onClose: () => void }) {
               />
             ))}
           </div>
-          {found.length === 0 ? (
-            <p role="status" className="px-4 pb-4 text-sm text-muted">
-              {t('palette.none')}
-            </p>
-          ) : null}
+          <p
+            role="status"
+            className={classNames(
+              'px-4 pb-3 text-sm text-muted',
+              found.length > 0 && !things.isSearching && things.error === null && 'sr-only',
+            )}
+          >
+            {things.isSearching
+              ? t('palette.searching')
+              : things.error !== null
+                ? t('palette.failed', { reason: wordsOfError(things.error, language, t) })
+                : found.length === 0
+                  ? t('palette.none')
+                  : t('palette.count', { count: found.length })}
+          </p>
         </RadixDialog.Content>
       </RadixDialog.Portal>
     </RadixDialog.Root>
@@ -137,7 +157,10 @@ function Result(props: {
         )}
       >
         <Icon name={command.icon} className="text-muted" />
-        <span className="flex-1 truncate">{command.label}</span>
+        <span className="min-w-0 flex-1 truncate">{command.label}</span>
+        {command.detail === undefined ? null : (
+          <span className="max-w-1/2 truncate text-xs text-muted">{command.detail}</span>
+        )}
         {command.shortcut === undefined ? null : (
           <kbd className="text-xs text-muted">G {command.shortcut.toUpperCase()}</kbd>
         )}
@@ -146,13 +169,35 @@ function Result(props: {
   );
 }
 
+/** The things that the server found, each of which opens its page. */
+function useThings(items: ReturnType<typeof useFound>['items']): readonly Command[] {
+  const { t } = useTranslation();
+  const { area } = useApp();
+  const navigate = useNavigate();
+  return items.map((thing): Command => {
+    const { label, icon } = thingKinds[thing.kind];
+    return {
+      id: `${thing.kind}-${thing.account_id}-${thing.id}`,
+      label: thing.name,
+      group: t(label),
+      icon,
+      ...(thing.detail === '' || thing.detail === thing.name ? {} : { detail: thing.detail }),
+      run: () => void navigate(placeOf(area, thing)),
+    };
+  });
+}
+
 function useCommands(search: string): readonly Command[] {
   const { t } = useTranslation(['common', 'navigation']);
   const pages = useOpenPages();
   const navigate = useNavigate();
   const language = useLanguage();
   return useMemo(() => {
-    const open = (path: Address, group: string, more: Pick<Command, 'id' | 'label' | 'icon'>): Command => ({
+    const open = (
+      path: Target['to'],
+      group: string,
+      more: Pick<Command, 'id' | 'label' | 'icon'>,
+    ): Command => ({
       ...more,
       group,
       run: () => void navigate({ to: path, search: sharedSearch }),

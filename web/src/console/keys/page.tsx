@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { hashInBrowser, plaintextForm } from '../../app/hash-in-browser.ts';
 import { useNavigate } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
@@ -8,11 +9,8 @@ import { Field, Input } from '../../ui/field.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { KeyList } from '../key-list/key-list.tsx';
-import { hashInBrowser } from './hash-in-browser.ts';
 
 const schema: SearchSchema<{ search: string }> = { search: text() };
-/** What a whole key looks like: it must not become a part of an address. */
-const plaintextForm = /v1-[0-9a-f]{64}$/;
 
 /** A3: find a key by its hash, a part of its label or name, or the pasted key itself. */
 export function Page() {

@@ -10,7 +10,7 @@ import { Checkbox, Field, Select } from '../../ui/field.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import type { Created } from './created-key.tsx';
-import { type KeyRow, keysQueryKey } from './key.ts';
+import { isRevokedMeanwhile, type KeyRow, keysQueryKey } from './key.ts';
 import { KeyForm } from './key-form.tsx';
 
 type Open = 'edit' | 'rotate' | 'revoke' | null;
@@ -70,6 +70,7 @@ export function KeyActions({ row, onCreated }: { row: KeyRow; onCreated: (create
       show(null);
       onCreated(created);
     },
+    onError: (error) => (isRevokedMeanwhile(error) ? failed(error) : undefined),
     onSettled: refresh,
   });
   const errorOf = (error: Error | null) => (error === null ? undefined : wordsOfError(error, language, t));

@@ -20,7 +20,14 @@ import { Field, Input, Select } from '../../ui/field.tsx';
 import { Banner } from '../../ui/states.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import type { Created } from './created-key.tsx';
-import { type KeyKind, type KeyRow, keysQueryKey, type LimitReset, limitResets } from './key.ts';
+import {
+  isRevokedMeanwhile,
+  type KeyKind,
+  type KeyRow,
+  keysQueryKey,
+  type LimitReset,
+  limitResets,
+} from './key.ts';
 
 export interface KeyFormProps {
   readonly kind: KeyKind;
@@ -78,6 +85,12 @@ export function KeyForm({ kind, row, onClose, onCreated }: KeyFormProps) {
         onClose();
       } else onCreated?.(created);
       await queries.invalidateQueries({ queryKey: keysQueryKey });
+    },
+    onError: (error) => {
+      if (!isRevokedMeanwhile(error)) return;
+      showToast({ tone: 'bad', text: wordsOfError(error, language, t) });
+      onClose();
+      void queries.invalidateQueries({ queryKey: keysQueryKey });
     },
   });
   const submit = (event: FormEvent): void => {

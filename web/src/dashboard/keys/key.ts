@@ -1,4 +1,5 @@
 import { change, type ResponseOf } from '../../api/client.ts';
+import { ApiError } from '../../api/errors.ts';
 
 /** A key, as the API sends it. */
 export type KeyRow = ResponseOf<'GET /dashboard/api/keys'>['items'][number];
@@ -9,6 +10,11 @@ export const limitResets = ['never', 'daily', 'weekly', 'monthly'] as const;
 
 /** What one page of keys reads. */
 export const keysQueryKey = ['GET /dashboard/api/keys'] as const;
+
+/** Whether a change was refused because the key was revoked meanwhile: its row goes, and its dialog with it. */
+export function isRevokedMeanwhile(error: Error): boolean {
+  return error instanceof ApiError && error.type === 'conflict';
+}
 
 /** A new key with the settings of one, which is revoked. */
 export async function replaceKey(hash: string): Promise<ResponseOf<'POST /dashboard/api/keys'>> {

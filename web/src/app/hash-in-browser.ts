@@ -1,3 +1,6 @@
+/** What a whole key looks like: it must not become a part of an address. */
+export const plaintextForm = /v1-[0-9a-f]{64}$/;
+
 /**
  * The SHA-256 of a key in hex, computed here: the key itself never leaves the browser. Null where the
  * browser has no cryptography, because the page came over plain HTTP from another machine.
