@@ -134,9 +134,10 @@ function callbackOf(area: Area, parts: SitePageContext, client: PageClient): URL
   return url;
 }
 
-/** The site of passkeys; null where browsers permit none. */
+/** The site of passkeys; null where browsers permit none, and at an address that is not of the site. */
 export function findPasskeySite(area: Area, parts: SitePageContext, client: PageClient): PasskeySite | null {
-  return passkeySite(siteOriginOf(area, parts, client) ?? '');
+  const site = passkeySite(siteOriginOf(area, parts, client) ?? '');
+  return site?.host === URL.parse(client.origin)?.hostname ? site : null;
 }
 
 /** The same; refuses where browsers permit none. */

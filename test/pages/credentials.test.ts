@@ -36,10 +36,18 @@ after(async () => {
   provider?.stop();
 });
 
-function browser(token: string | null = null, area: Area = 'dashboard', at = node): PageBrowser {
+function browser(
+  token: string | null = null,
+  area: Area = 'dashboard',
+  at = node,
+  host = '127.0.0.1',
+): PageBrowser {
   const { server, admin } = at.gateway;
-  return new PageBrowser(`http://127.0.0.1:${area === 'dashboard' ? server.port : admin.port}`, area, token);
+  return new PageBrowser(`http://${host}:${area === 'dashboard' ? server.port : admin.port}`, area, token);
 }
+
+/** A browser at the name of the public address. */
+const named = (token: string | null = null) => browser(token, 'dashboard', node, 'localhost');
 
 /** The token that a response sets, and the attributes of its cookie. */
 function cookieOf(
@@ -145,8 +153,8 @@ test('password, TOTP and personal data of an owner, from one end to the other', 
 test('a passkey is added, signs in and is removed; at an address without passkeys none is offered', async () => {
   await forgetAttempts();
   const { token } = await owner('passkeys@example.com');
-  const me = browser(token);
-  assert.equal((await browser().get('/sign-in')).passkey, true);
+  const me = named(token);
+  assert.equal((await named().get('/sign-in')).passkey, true);
   const device = new SoftwareAuthenticator(publicUrl);
   const { step, options } = (await me.send('POST', '/passkeys/options', { body: {} })).json;
   const added = await me.send('POST', '/passkeys', {
@@ -154,14 +162,17 @@ test('a passkey is added, signs in and is removed; at an address without passkey
   });
   assert.equal(added.json.name, '전화기', added.text);
   const withPasskey = async (flaws = {}) => {
-    const begun = (await browser().send('POST', '/sign-in/passkey/options')).json;
+    const begun = (await named().send('POST', '/sign-in/passkey/options')).json;
     const response = device.get(begun.options, flaws);
-    return browser().send('POST', '/sign-in/passkey', { body: { step: begun.step, response } });
+    return named().send('POST', '/sign-in/passkey', { body: { step: begun.step, response } });
   };
   cookieOf(await withPasskey());
   assert.equal((await withPasskey({ origin: 'https://evil.example' })).json.error.type, 'sign_in_refused');
   assert.equal((await me.send('DELETE', `/passkeys/${added.json.id}`, { body: {} })).status, 200);
   assert.equal((await withPasskey()).status, 401);
+  // At the address of the machine the browser would reject the passkeys of the public address.
+  assert.equal((await browser().get('/sign-in')).passkey, false);
+  assert.equal((await browser(token).get('/passkeys')).is_offered, false);
   const plain = await startTestGateway();
   try {
     assert.equal((await browser(null, 'dashboard', plain).get('/sign-in')).passkey, false);
