@@ -1,3 +1,4 @@
+import { useMatches } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../ui/icons.tsx';
 import { useApp } from './area.ts';
@@ -30,8 +31,14 @@ export function Logo() {
 export function NavList({ label }: { label: string }) {
   const { t } = useTranslation(['navigation', 'common']);
   const pages = useOpenPages();
+  const open: string = useMatches().at(-1)?.fullPath ?? '';
+  const isOpen = ({ path }: PageEntry): boolean => open === path || open.startsWith(`${path}/`);
+  const belowOf = (page: PageEntry): readonly PageEntry[] => {
+    const below = pages.filter(({ nav }) => nav?.under === page.path);
+    return [page, ...below].some(isOpen) ? below : [];
+  };
   const groups = Map.groupBy(
-    pages.filter(({ nav }) => nav !== undefined),
+    pages.filter(({ nav }) => nav !== undefined && nav.under === undefined),
     ({ nav }) => nav?.group ?? '',
   );
   return (
@@ -41,7 +48,7 @@ export function NavList({ label }: { label: string }) {
           {group === '' ? null : <p className="px-2 pb-1 text-xs text-muted">{t(`navigation:${group}`)}</p>}
           <ul className="flex flex-col gap-px">
             {members.map((page) => (
-              <NavItem key={page.path} page={page} />
+              <NavItem key={page.path} page={page} below={belowOf(page)} />
             ))}
           </ul>
         </div>
@@ -50,7 +57,7 @@ export function NavList({ label }: { label: string }) {
   );
 }
 
-function NavItem({ page }: { page: PageEntry }) {
+function NavItem({ page, below = [] }: { page: PageEntry; below?: readonly PageEntry[] }) {
   const { t } = useTranslation('navigation');
   if (page.nav === undefined) return null;
   const { icon, label, shortcut, badge: Waiting } = page.nav;
@@ -76,6 +83,13 @@ function NavItem({ page }: { page: PageEntry }) {
           </span>
         )}
       </Link>
+      {below.length === 0 ? null : (
+        <ul className="flex flex-col gap-px pl-4">
+          {below.map((one) => (
+            <NavItem key={one.path} page={one} />
+          ))}
+        </ul>
+      )}
     </li>
   );
 }

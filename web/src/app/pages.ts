@@ -22,6 +22,8 @@ export interface PageEntry {
     readonly icon: IconName;
     /** The heading under which it stands, a key of the namespace `navigation`; none for the first group. */
     readonly group?: string;
+    /** The page below whose entry it stands, while one of the two is open. */
+    readonly under?: Path;
     /** `g` and this letter open the page. */
     readonly shortcut?: string;
     /** What waits there, beside its name. */

@@ -132,7 +132,7 @@ export const consolePages: PageTable<ConsolePath> = {
     namespace: 'datasets',
     alsoUses: ['acts'],
     load: () => import('./datasets/page.tsx'),
-    nav: { label: 'datasets', icon: 'table', group: 'groupSystem', shortcut: 'd' },
+    nav: { label: 'datasets', icon: 'table', under: '/prices', shortcut: 'd' },
   },
   '/audit': {
     namespace: 'audit',

@@ -91,7 +91,7 @@ export const dashboardPages: PageTable<DashboardPath> = {
     namespace: 'rankings',
     access: 'public',
     load: () => import('./rankings/page.tsx'),
-    nav: { label: 'rankings', icon: 'trophy', group: 'groupExplore', shortcut: 'l' },
+    nav: { label: 'rankings', icon: 'trophy', under: '/models', shortcut: 'l' },
   },
   '/providers': {
     namespace: 'providers',
