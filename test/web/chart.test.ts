@@ -75,12 +75,13 @@ test('a colour belongs to a rank, no two series share one, and a class of status
   const colours = coloursOf([...keys, { key: otherKey }]);
   assert.equal(new Set(colours).size, 10);
   assert.deepEqual(coloursOf(keys.toReversed()), colours.slice(0, 9));
-  const statuses = ['200', '404', '429', '502', '499', '400'].map((key) => ({
+  const statuses = ['200', '404', '429', '502', '499', '400', ''].map((key) => ({
     key,
     statusClass: statusClassOf(key),
   }));
   const all = coloursOf(statuses);
   assert.equal(new Set(all).size, statuses.length);
+  assert.equal(all.at(-1), 'var(--chart-4)');
   assert.deepEqual(coloursOf(statuses.slice(3, 5)), all.slice(3, 5));
   assert.deepEqual(
     coloursOf([{ key: '503', statusClass: statusClassOf('503') }]),
@@ -136,8 +137,9 @@ test('the colours of a chart differ for readers who cannot see red or green', ()
   const coloursBy = (name: RegExp) => [
     ...css.matchAll(new RegExp(`--(${name.source}): light-dark\\((#\\w{6}), (#\\w{6})\\)`, 'g')),
   ];
-  const [ranks, statuses] = [coloursBy(/chart-\d/), coloursBy(/status-\w+/)];
-  assert.deepEqual([ranks.length, statuses.length], [9, 4]);
+  // Beside the classes of status a chart has the rest, and requests without a status.
+  const [ranks, statuses] = [coloursBy(/chart-\d/), coloursBy(/status-\w+|chart-other|chart-4/)];
+  assert.deepEqual([ranks.length, statuses.length], [9, 6]);
   for (const [theme, pairs] of [
     [2, ranks],
     [3, ranks],

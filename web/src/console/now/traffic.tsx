@@ -32,9 +32,15 @@ export function Traffic({ now }: { now: Now }) {
         {
           key: 'succeeded',
           label: t('succeeded'),
+          statusClass: '2xx',
           values: steps.map((step) => Math.max(0, step.requests - step.failures)),
         },
-        { key: 'failed', label: t('failed'), values: steps.map((step) => step.failures) },
+        {
+          key: 'failed',
+          label: t('failed'),
+          statusClass: '5xx',
+          values: steps.map((step) => step.failures),
+        },
       ]}
       values={countValues(format)}
       onSelect={() => void navigate(requestsToday({}))}

@@ -8,10 +8,11 @@ const colourCount = 9;
 
 /**
  * The CSS colours of the series of one chart: by their rank in it, grey for the rest. A class of status
- * has the same colour in every chart; several statuses of one class are lighter one after the other.
+ * has the same colour in every chart; several statuses of one class are lighter one after the other, and
+ * requests without a status beside them have a colour that no class has.
  */
 export function coloursOf(series: readonly Pick<ChartSeries, 'key' | 'statusClass'>[]): readonly string[] {
-  let rank = 0;
+  let rank = series.some(({ statusClass }) => statusClass !== undefined) ? 3 : 0;
   const ofClass = new Map<string, number>();
   return series.map(({ key, statusClass }) => {
     if (key === otherKey) return 'var(--chart-other)';
