@@ -112,7 +112,7 @@ function headersOf(refusal: Refusal | PageRefusal): Readonly<Record<string, stri
  * Takes apart a message of the API, which is Korean, then English; one in a single language is that
  * of both.
  */
-function inLanguages(message: string): Bilingual {
+export function inLanguages(message: string): Bilingual {
   const korean = /^.*[가-힣][^가-힣]*?[.)](?= )/s.exec(message)?.[0];
   if (korean === undefined) return { ko: echoed(message), en: echoed(message) };
   return { ko: echoed(korean), en: echoed(message.slice(korean.length + 1)) };

@@ -31,6 +31,13 @@ export function krwToDecimal(amount: Krw): string {
   return `${sign}${magnitude / microPerWon}.${String(magnitude % microPerWon).padStart(6, '0')}`;
 }
 
+/** `"-1,234.5"`: an amount in a sentence for people, with separators and without trailing zeros. */
+export function krwToText(amount: Krw): string {
+  const [whole = '', fraction = ''] = krwToDecimal(amount).split('.');
+  const decimals = fraction.replace(/0+$/, '');
+  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',') + (decimals === '' ? '' : `.${decimals}`);
+}
+
 /**
  * The JSON number of an amount, in won: the double nearest to the exact six-decimal value. It
  * prints those decimals again below 2^33 won, about 8.5 billion; from there on doubles are further

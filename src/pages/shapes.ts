@@ -37,7 +37,8 @@ export const month = z
   .regex(/^(?:19[7-9]\d|2\d{3})-(?:0[1-9]|1[0-2])$/)
   .describe('A month in Korean time (KST)');
 
-const bilingual = z.strictObject({ ko: z.string(), en: z.string() });
+/** A text in both languages. */
+export const bilingual = z.strictObject({ ko: z.string(), en: z.string() });
 
 /** The member of a response with secrets that says why a repeated request gets none. */
 export const sentOnceShape = {

@@ -77,7 +77,7 @@ test('the apps and one app show their usage and how they were recognised, and ax
   for (const options of looksOf(1)) {
     const { page, axe, assertClean, close } = await openPage('/apps', options);
     const isEnglish = 'language' in options;
-    await page.getByRole('heading', { level: 1, name: isEnglish ? 'Apps' : '앱별' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: isEnglish ? 'Apps' : '앱' }).waitFor();
     await page
       .getByText(isEnglish ? /do not affect the public ranking/ : /공개 순위에는 반영하지 않습니다/)
       .waitFor();
@@ -117,13 +117,13 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
   const top = page.locator('section', { has: page.getByRole('heading', { name: /앱/ }) });
   await top.getByText('우리 쇼핑몰').first().waitFor();
   assert.equal(await top.getByText('curl').count(), 0);
-  await follow(page, '/dashboard/apps', '앱별');
+  await follow(page, '/dashboard/apps', '앱');
   await rowOf('우리 쇼핑몰').getByRole('link', { name: '2' }).click();
   await page.getByRole('button', { name: '앱: 우리 쇼핑몰' }).waitFor();
   const requests = page.getByRole('main').getByRole('row');
   await requests.nth(2).waitFor();
   assert.equal(await requests.count(), 3);
-  await follow(page, '/dashboard/apps', '앱별');
+  await follow(page, '/dashboard/apps', '앱');
   await rowOf('우리 쇼핑몰').getByRole('link', { name: '우리 쇼핑몰' }).click();
   await page.getByRole('button', { name: 'curl 분리' }).click();
   await page.getByRole('button', { name: 'curl 분리' }).waitFor({ state: 'detached' });
@@ -154,7 +154,7 @@ test('markup in titles, referers, programs, users and model names runs nowhere',
     [`/requests/${id}`, model ?? asked_model ?? ''] as const;
   const visits = [
     ['/', '개요'],
-    ['/apps', '앱별'],
+    ['/apps', '앱'],
     ['/usage?by=app', '사용량'],
     ...requests.slice(0, 1).map(visitOf),
     ['/usage?by=model', '사용량'],

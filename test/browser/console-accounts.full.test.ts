@@ -95,7 +95,8 @@ const pages: readonly PageCase[] = [
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   await requestTopup(account, 1_000, 'Park');
   const shown = pages.map(([path, ...rest]) => [path.replace('REQUEST', requestId), ...rest] as const);
-  await checkPages('console', shown, (path, options) => openPage(path, 'viewer', options));
+  const data = ['test key', 'test', 'Park', 'Upstream', 'stop', 'node', 'cli'];
+  await checkPages('console', shown, (path, options) => openPage(path, 'viewer', options), undefined, data);
 });
 
 // pages:A8
@@ -409,6 +410,32 @@ test('the audit log names who did what to what, and what it changed', fullOnly, 
 });
 
 // pages:A12
+test('the palette leads an operator to an account, a key and a model of any account', async () => {
+  const key = await gateway.account();
+  const { page, assertClean, close } = await openPage('/audit', 'viewer');
+  await page.getByRole('heading', { level: 1, name: '감사 기록' }).waitFor();
+  const { items } = await page.evaluate<{ items: readonly { hash: string }[] }>(
+    `fetch('/console/api/keys?account=${key.accountId}').then((response) => response.json())`,
+  );
+  const hash = items[0]?.hash ?? '';
+  for (const [text, address] of [
+    [String(key.accountId), `/console/accounts/${key.accountId}`],
+    [hash, `/console/keys/${hash}`],
+    ['test/model', '/console/prices?model=test%2Fmodel'],
+  ] as const) {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: '검색' }).waitFor();
+    await page.keyboard.type(text);
+    await page.getByRole('option', { selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname + url.search === address);
+    // The heading of the new page takes the focus.
+    await page.locator('main h1:focus').waitFor();
+  }
+  assertClean();
+  await close();
+});
+
 test('the export of a list has every row of it; a refused file is a message', async () => {
   const acts = byTier(150, 10_050);
   await gateway.database.query(

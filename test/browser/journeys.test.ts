@@ -73,7 +73,7 @@ test('the printed link opens the dashboard once, and the overview shows the cred
 // pages:U11,U3d
 test('a message in the playground shows its cost, its request and its price, equal to the ledger', async () => {
   const { page } = owner;
-  await page.getByRole('link', { name: '체험 열기' }).click();
+  await page.getByRole('link', { name: '플레이그라운드 열기' }).click();
   const message = page.getByRole('textbox', { name: '메시지' });
   await message.fill('나루가 뭐야?');
   await message.press('Enter');

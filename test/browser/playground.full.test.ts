@@ -114,7 +114,7 @@ test(
     assert.equal(cost, 20_000_000n);
     assert.equal(await usedMicro(api), cost);
     const { items } = await api.get('/keys?kind=inference');
-    const key = items.find((one: { name: string }) => one.name === '체험');
+    const key = items.find((one: { name: string }) => one.name === '플레이그라운드');
     assert.equal(key.usage_total_micro, String(cost));
     assert.equal(key.limit_micro, '10000000000');
     assert.equal(key.limit_reset, 'monthly');
@@ -172,7 +172,7 @@ test('nothing in a response or in the text of an error becomes markup or runs', 
   await alert.waitFor();
   assert.match((await alert.textContent()) ?? '', /502 provider_error/);
   assert.equal(await alert.locator('img, script').count(), 0);
-  assert.equal(await page.title(), '체험 · 나루');
+  assert.equal(await page.title(), '플레이그라운드 · 나루');
   // The browser itself reports the 502.
   assert.deepEqual(
     faults.filter((fault) => !fault.includes('/api/v1/chat/completions')),
@@ -429,7 +429,7 @@ test('a reload and another tab use one key, and a refusal states what to do', fu
   await send('four: this tab has the key that the other one replaced');
   await isBilled(6);
   const { items } = await api.get('/keys?kind=inference');
-  const own = items.filter((one: { name: string }) => one.name === '체험');
+  const own = items.filter((one: { name: string }) => one.name === '플레이그라운드');
   assert.equal(own.length, 1);
   const patched = await api.send('PATCH', `/keys/${own[0].hash}`, { body: { limit_micro: '1' } });
   assert.equal(patched.status, 200);

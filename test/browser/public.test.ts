@@ -110,10 +110,16 @@ const pages: readonly PageCase[] = [
 
 // pages:U9
 test('models, one model, providers and docs open without an account, and axe finds nothing', async () => {
-  await checkPages('dashboard', pages, visit, async ({ page }, isEnglish) => {
-    const banner = page.getByRole('banner');
-    await banner.getByRole('link', { name: isEnglish ? 'Sign in' : '로그인' }).waitFor();
-  });
+  await checkPages(
+    'dashboard',
+    pages,
+    visit,
+    async ({ page }, isEnglish) => {
+      const banner = page.getByRole('banner');
+      await banner.getByRole('link', { name: isEnglish ? 'Sign in' : '로그인' }).waitFor();
+    },
+    ['Test', 'Upstream', 'large'],
+  );
 });
 
 // pages:U9

@@ -10,6 +10,7 @@ import {
   krwFromNumber,
   krwToDecimal,
   krwToNumber,
+  krwToText,
   maxKrw,
 } from '../../src/money/krw.ts';
 import {
@@ -32,6 +33,10 @@ test('an amount with six decimals reads back as itself', () => {
   check(property(amounts, (amount) => krwFromDecimal(krwToDecimal(amount)) === amount));
   check(property(amounts, (amount) => /^-?\d+\.\d{6}$/.test(krwToDecimal(amount))));
   assert.equal(krwToDecimal(-1n as Krw), '-0.000001');
+  assert.deepEqual(
+    [1_234_567_500_000n, -1n, 0n, 999_000_000n].map((micro) => krwToText(micro as Krw)),
+    ['1,234,567.5', '-0.000001', '0', '999'],
+  );
   assert.equal(krwToDecimal(0n as Krw), '0.000000');
 });
 

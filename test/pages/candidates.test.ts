@@ -88,7 +88,14 @@ test('a route is explained as the server would decide it, and an unknown model i
       [2, 'up2/upstream-model'],
     ],
   );
-  assert.match((await admin.get('/route?models=no/model')).refusal, /no\/model/);
+  assert.match(
+    candidates[0].why_ko,
+    /^정상입니다\(30분 동안 \d+회 중 [\d.]+% 성공\)\. 설정 파일에서 첫 번째입니다\. 토큰 1,000개당/,
+  );
+  assert.match(
+    (await admin.get('/route?models=no/model')).refusal.ko,
+    /존재하지 않는 모델 ID입니다: no\/model\.$/,
+  );
 });
 
 // pages:A4,U9

@@ -92,6 +92,7 @@ test('support confirms up to its daily limit, and the log names who did what', a
   assert.deepEqual([refused.status, refused.json.error.type], [403, 'above_limit']);
   // The sessions of this test are those of one operator, who confirmed 5,000 won above.
   assert.equal(refused.json.error.left_micro, '35000000000');
+  assert.match(refused.json.error.message.ko, / 35,000원/);
   const [listed] = (await viewer.get(`/topups?state=pending&account=${account.accountId}`)).items;
   assert.deepEqual([listed.id, listed.account_name], [above.id, 'test']);
   assert.equal((await admin.send('POST', `/topups/${above.id}/confirm`, { body: {} })).status, 200);

@@ -4,7 +4,7 @@ import { messages } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { CorrectionOutcome } from '../../ledger/corrections.ts';
-import { krwToDecimal } from '../../money/krw.ts';
+import { krwToText } from '../../money/krw.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import { parseGenerationId } from '../../wire/ids/generation-id.ts';
 import type { ConsoleContext } from '../context.ts';
@@ -127,7 +127,7 @@ function doneOf(outcome: CorrectionOutcome): { entry_id: number; amount_micro: s
     if (outcome.kind === 'conflict') throw otherAct();
     return null;
   }
-  throw new PageRefusal('conflict', pageMessages.refundTooLarge(krwToDecimal(outcome.left)), {
+  throw new PageRefusal('conflict', pageMessages.refundTooLarge(krwToText(outcome.left)), {
     extras: { left_micro: String(outcome.left) },
   });
 }

@@ -5,7 +5,7 @@ import type { CandidateConfig, ProviderConfig } from '../../config/config.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
-import { PageRefusal } from '../../errors/page-refusal.ts';
+import { inLanguages, PageRefusal } from '../../errors/page-refusal.ts';
 import { probes } from '../../inference/probe-candidate.ts';
 import { recordAfter } from '../../operations/audited.ts';
 import type { Explanation } from '../../routing/explain-plan.ts';
@@ -14,7 +14,7 @@ import { isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
-import { instant } from '../shapes.ts';
+import { bilingual, instant } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
 import { candidateHealthShape } from './live-figures.ts';
 import { actorOf } from './operators.ts';
@@ -135,7 +135,7 @@ function explainRow({ processes }: ConsoleContext) {
         .int()
         .nullable()
         .describe('The process that computed this; each process measures health separately'),
-      refusal: z.string().nullable().describe('The error that the API would return'),
+      refusal: bilingual.nullable().describe('The error that the API would return'),
       ordered_by: z.string().nullable(),
       candidates: z.array(
         z.strictObject({
@@ -144,7 +144,8 @@ function explainRow({ processes }: ConsoleContext) {
           candidate: z.string(),
           provider: z.string(),
           reason: z.string().nullable(),
-          why: z.string(),
+          why: z.string().describe('In English'),
+          why_ko: z.string(),
         }),
       ),
     }),
@@ -163,7 +164,7 @@ function explainRow({ processes }: ConsoleContext) {
         readonly error?: string;
       };
       if (explanation === undefined)
-        return { worker, refusal: error ?? String(status), ordered_by: null, candidates: [] };
+        return { worker, refusal: inLanguages(error ?? String(status)), ordered_by: null, candidates: [] };
       return {
         worker,
         refusal: null,

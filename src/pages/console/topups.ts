@@ -3,7 +3,7 @@ import { findAccounts } from '../../accounts/accounts-sql.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import { countPending, type TopupRequest } from '../../ledger/topup-requests-sql.ts';
-import { krwToDecimal } from '../../money/krw.ts';
+import { krwToText } from '../../money/krw.ts';
 import type { AboveLimit } from '../../operations/credit-limit.ts';
 import type { Database } from '../../store/database.ts';
 import { integerText } from '../../wire/shapes/query.ts';
@@ -71,7 +71,7 @@ export function consoleTopupPages({ reads, operations }: ConsoleContext) {
 
 /** The refusal of a grant above the limit of the role. */
 export function aboveLimit({ left }: AboveLimit): PageRefusal {
-  return new PageRefusal('above_limit', pageMessages.aboveLimit(krwToDecimal(left)), {
+  return new PageRefusal('above_limit', pageMessages.aboveLimit(krwToText(left)), {
     extras: { left_micro: String(left) },
   });
 }

@@ -97,6 +97,9 @@ function Subject({ subject }: { subject: string | null }) {
         {subject.slice(0, 12)}…
       </Link>
     );
+  const [, kind = '', id = ''] =
+    /^(entry|top-up|announcement|edition|key|session|owner) (\S+)$/.exec(subject) ?? [];
+  if (kind !== '') return t(`subjects.${kind}`, { id });
   return subject.length > longestId ? <CopyableId id={subject} label={t('column.subject')} /> : subject;
 }
 
@@ -122,6 +125,7 @@ function Changes({ act }: { act: Act }) {
   const { t } = useTranslation('audit');
   const format = useFormat();
   const changes = changesOf(act.before, act.after, (micro) => format.money(micro));
+  const words = (value: string): string => t(`values.${value}`, { defaultValue: value });
   if (changes.length === 0) return <None />;
   return (
     <ul className="max-w-90 py-1.5 text-xs">
@@ -130,11 +134,11 @@ function Changes({ act }: { act: Act }) {
           <span className="text-muted">{t(`members.${name}`, { defaultValue: name })}</span>{' '}
           {before === null ? null : (
             <>
-              {before} <span aria-hidden="true">→</span>
+              {words(before)} <span aria-hidden="true">→</span>
               <span className="sr-only">{t('becomes')}</span>{' '}
             </>
           )}
-          <span className="font-medium">{after ?? t('common:none')}</span>
+          <span className="font-medium">{after === null ? t('common:none') : words(after)}</span>
         </li>
       ))}
     </ul>

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { ReadError } from '../../app/read-error.tsx';
+import { useLanguage } from '../../i18n/use-format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox, Field, Input } from '../../ui/field.tsx';
 import { None } from '../../ui/figures.tsx';
@@ -17,6 +18,7 @@ type Question = Parameters<typeof readQuery<'GET /console/api/route'>>[1]['query
 /** Where a request would go now, without sending one. */
 export function Explain({ models }: { models: readonly string[] }) {
   const { t } = useTranslation('candidates');
+  const language = useLanguage();
   const [question, setQuestion] = useState<Question | null>(null);
   const [model, setModel] = useState('');
   const [tokens, setTokens] = useState('1000');
@@ -75,7 +77,7 @@ export function Explain({ models }: { models: readonly string[] }) {
       {answer.isError ? (
         <ReadError of={answer} />
       ) : answer.data === undefined ? null : answer.data.refusal !== null ? (
-        <Banner tone="warn">{answer.data.refusal}</Banner>
+        <Banner tone="warn">{answer.data.refusal[language]}</Banner>
       ) : (
         <Answer rows={answer.data.candidates} />
       )}
@@ -85,6 +87,11 @@ export function Explain({ models }: { models: readonly string[] }) {
 
 function Answer({ rows }: { rows: readonly Row[] }) {
   const { t } = useTranslation('candidates');
+  const language = useLanguage();
+  const whyOf = useCallback(
+    ({ why, why_ko: korean }: Row): string => (language === 'ko' ? korean : why),
+    [language],
+  );
   const columns = useMemo(
     (): readonly Column<Row>[] => [
       {
@@ -102,9 +109,9 @@ function Answer({ rows }: { rows: readonly Row[] }) {
         value: ({ candidate }) => candidate,
         isTitle: true,
       },
-      { id: 'why', header: t('column.why'), cell: ({ why }) => why, value: ({ why }) => why },
+      { id: 'why', header: t('column.why'), cell: whyOf, value: whyOf },
     ],
-    [t],
+    [t, whyOf],
   );
   return (
     <DataTable

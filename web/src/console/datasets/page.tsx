@@ -169,7 +169,11 @@ function useColumns(
       {
         id: 'fault',
         header: t('column.fault'),
-        cell: ({ fault }) => fault ?? <None />,
+        cell: ({ fault }) => {
+          if (fault === null) return <None />;
+          const [, path, status] = /^(\S+): the source responded with (\d+)/.exec(fault) ?? [];
+          return status === undefined ? <span lang="en">{fault}</span> : t('sourceStatus', { path, status });
+        },
         value: ({ fault }) => fault,
       },
       {
