@@ -5,6 +5,7 @@
  * `test/pages/quarantine.test.ts`.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
@@ -219,11 +220,10 @@ test('the ledger is verified with a progress bar, stopped, and what differs is l
   await page.getByText('종료일이 시작일보다 빠릅니다').waitFor();
   await page.getByLabel('시작일').fill('2026-01-01');
   await page.getByText('이 기간에는 내역이 없습니다').first().waitFor();
-  for (const [at, content] of ['statements', 'margin', 'ledger'].entries()) {
-    const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'CSV 저장' }).nth(at).click();
-    assert.equal((await download).suggestedFilename(), `${content}-2026-01-01-2026-01-01.csv`);
-  }
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV 저장' }).click();
+  assert.equal((await download).suggestedFilename(), 'ledger-2026-01-01-2026-01-01.csv');
+  assert.match(readFileSync(await (await download).path(), 'utf8'), /^\uFEFF계정 ID,/);
   assertClean();
   await close();
 });

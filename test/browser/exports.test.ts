@@ -159,6 +159,7 @@ function assertFile(csv: { id: string; text: string }, json: { id: string; text:
   }
   // One model was called, and each key and each top-up is an act beside a few others.
   if (id === 'usage') assert.equal(totals.get('cost_krw'), usage());
+  if (id === 'month-statements') assert.equal(totals.get('change_krw'), balance());
   if (id === 'audit') assert.equal(rows.length, 2 * many.count + 3);
   if (known === null) return;
   if (known === requests)

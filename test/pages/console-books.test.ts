@@ -232,7 +232,7 @@ test('one verification of the ledger runs at a time, beside calls; differences a
 test('the export of days adds up to the balances, and reports when it is not complete', async () => {
   const today = isoDay(seoulDayAt(gateway.clock.now()));
   const days = `from=${isoDay(seoulDayAt(gateway.clock.now()) - 30)}&to=${today}`;
-  const response = await viewer.send('GET', `/books/csv?${days}`);
+  const response = await viewer.send('GET', `/books/csv?${days}&language=en`);
   assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8');
   assert.ok(response.headers.get('content-disposition')?.includes(`-${today}.csv`));
   const raw = await fetch(`${consoleOrigin()}/console/api/books/csv?${days}`, {
@@ -241,7 +241,7 @@ test('the export of days adds up to the balances, and reports when it is not com
   const bytes = Buffer.from(await raw.arrayBuffer());
   assert.equal(bytes.subarray(0, 3).toString('hex'), 'efbbbf', 'a byte order mark');
   const [head, ...lines] = response.text.trim().split('\r\n');
-  assert.match(head ?? '', /Account,Account name,Day \(KST\),Time \(KST\),Kind,Amount \(KRW\)/);
+  assert.match(head ?? '', /Account ID,Account,Day \(KST\),Time \(KST\),Kind,Amount \(KRW\)/);
   const micro = (text = ''): bigint => BigInt(text.replace('.', ''));
   const sum = lines.reduce((total, line) => total + micro(line.split(',')[5]), 0n);
   const [balances] = await gateway.database.query<{ balance: bigint }>(

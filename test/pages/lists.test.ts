@@ -176,33 +176,28 @@ function microOf(text: string): bigint {
   return sign === '-' ? -micro : micro;
 }
 
-const files: Readonly<
-  Record<
-    string,
-    { readonly isOfDays?: true; readonly count?: number; readonly more: number; readonly sum: boolean }
-  >
-> = {
-  '/console/api/books/csv': { isOfDays: true, more: 2, sum: true },
-  '/console/api/books/statements/csv': { isOfDays: true, count: 1, more: 0, sum: true },
-  '/console/api/books/margin/csv': { isOfDays: true, count: 1, more: 0, sum: false },
+const headings = {
+  ko: '계정 ID,계정,날짜 (KST),시각 (KST),종류,금액 (KRW),요청,원장 항목,생성 ID,메모',
+  en: 'Account ID,Account,Day (KST),Time (KST),Kind,Amount (KRW),Requests,Ledger entry,Generation ID,Memo',
 };
 
-test('every file of the server has every row, amounts in won with the unit in the heading', async () => {
+test('the file of the ledger has every row, in won, with headings in the language of the page', async () => {
   const routes = reads.filter(({ format }) => format === 'csv');
-  assert.deepEqual(routes.map(({ path }) => path).sort(), Object.keys(files).sort());
-  for (const route of routes) {
-    const { isOfDays = false, count = many.count, more, sum } = files[route.path] ?? assert.fail(route.path);
-    const path = `${pathOf(route)}?${isOfDays ? daysOfMonth() : ''}`;
-    const response = await browserOf(route).send('GET', path);
+  assert.deepEqual(
+    routes.map(({ path }) => path),
+    ['/console/api/books/csv'],
+  );
+  const browser = browserOf({ area: 'console' } as AnyPageRoute);
+  for (const [language, heading] of Object.entries(headings)) {
+    const response = await browser.send('GET', `/books/csv?${daysOfMonth()}&language=${language}`);
     assert.equal(response.status, 200, response.text);
-    assert.doesNotMatch(response.text, /micro/i, route.path);
+    assert.equal(response.text.replace(/^\uFEFF/, '').split('\r\n')[0], heading);
     const rows = parseCsv(response.text);
-    assert.equal(rows.length, count + more + refusedIn(route.path), route.path);
-    if (sum)
-      assert.equal(
-        rows.reduce((total, row) => total + microOf(row['Amount (KRW)'] ?? row['change_krw'] ?? ''), 0n),
-        balance(),
-        route.path,
-      );
+    assert.equal(rows.length, many.count + 2);
+    const amount = language === 'ko' ? '금액 (KRW)' : 'Amount (KRW)';
+    assert.equal(
+      rows.reduce((total, row) => total + microOf(row[amount] ?? ''), 0n),
+      balance(),
+    );
   }
 });

@@ -1,6 +1,5 @@
 import { accountsAfter, type MonthLine, monthLines } from '../../ledger/month-lines-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
-import type { ExportRow } from '../../operations/month-end.ts';
 import type { Database } from '../../store/database.ts';
 import { seoulIsoOf } from '../../time/period.ts';
 import type { Cell } from '../../wire/csv.ts';
@@ -8,18 +7,11 @@ import { type GenerationUuid, generationIdOf } from '../../wire/ids/generation-i
 import { csvStream } from '../csv-stream.ts';
 import type { PageReply } from '../page-reply.ts';
 
-const header = [
-  'Account',
-  'Account name',
-  'Day (KST)',
-  'Time (KST)',
-  'Kind',
-  'Amount (KRW)',
-  'Requests',
-  'Entry',
-  'Generation',
-  'Memo',
-];
+/** The headings, in the order of `cellsOf`. */
+const headings = {
+  ko: '계정 ID,계정,날짜 (KST),시각 (KST),종류,금액 (KRW),요청,원장 항목,생성 ID,메모',
+  en: 'Account ID,Account,Day (KST),Time (KST),Kind,Amount (KRW),Requests,Ledger entry,Generation ID,Memo',
+} as const;
 /** Accounts of one read. */
 const accountsOfRead = 200;
 
@@ -31,13 +23,14 @@ export function ledgerCsv(
   reads: Database,
   of: {
     readonly name: string;
+    readonly language: keyof typeof headings;
     readonly fromDay: string;
     readonly toDay: string;
     readonly onlyAccount: number | null;
     readonly signal: AbortSignal;
   },
 ): PageReply {
-  const { name, onlyAccount, signal, ...days } = of;
+  const { name, language, onlyAccount, signal, ...days } = of;
   async function* rows(): AsyncGenerator<readonly (readonly Cell[])[]> {
     for (let afterId = 0; !signal.aborted; ) {
       const accounts = await accountsAfter(reads, { afterId, onlyAccount, limit: accountsOfRead });
@@ -47,7 +40,7 @@ export function ledgerCsv(
       afterId = last;
     }
   }
-  return csvStream(name, header, rows());
+  return csvStream(name, headings[language].split(','), rows());
 }
 
 function cellsOf(line: MonthLine): readonly Cell[] {
@@ -63,16 +56,4 @@ function cellsOf(line: MonthLine): readonly Cell[] {
     line.refundOf === null ? null : generationIdOf(line.refundOf as GenerationUuid),
     line.memo,
   ];
-}
-
-/** Rows of an export of the command line as a file of the console. */
-export function exportCsv(
-  name: string,
-  columns: readonly string[],
-  rows: AsyncIterable<ExportRow>,
-): PageReply {
-  async function* cells(): AsyncGenerator<readonly (readonly Cell[])[]> {
-    for await (const row of rows) yield [columns.map((column) => row[column] ?? null)];
-  }
-  return csvStream(name, columns, cells());
 }

@@ -2,22 +2,14 @@ import { z } from 'zod';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages, requirements } from '../../errors/messages.ts';
 import { accountsExist } from '../../ledger/month-lines-sql.ts';
-import {
-  exportMargin,
-  exportStatements,
-  marginColumns,
-  marginsOf,
-  shownStatements,
-  statementAmounts,
-  statementColumns,
-} from '../../operations/month-end.ts';
+import { marginsOf, shownStatements, statementAmounts } from '../../operations/month-end.ts';
 import { isoDay, seoulDayStartMs } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import type { ConsoleContext } from '../context.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, micro, month, pageOf } from '../shapes.ts';
 import { noSuchAccount } from './account-shape.ts';
-import { exportCsv, ledgerCsv } from './ledger-csv.ts';
+import { ledgerCsv } from './ledger-csv.ts';
 
 /** From 1970 to 2999: the days beside them have years of four digits. */
 const dayText = day.max(10).regex(/^(?:19[7-9]\d|2\d{3})-/);
@@ -29,7 +21,7 @@ const statementShape = z.strictObject({
   account_id: z.int(),
   account_name: z.string(),
   business_number: z.string().nullable(),
-  amounts: z.record(z.enum(statementAmounts), micro).describe('As in the columns of the file'),
+  amounts: z.record(z.enum(statementAmounts), micro).describe('As in the columns of `naru usage export`'),
 });
 const marginShape = z.strictObject({
   month,
@@ -85,48 +77,23 @@ export function monthEndPages({ reads, clock, config }: ConsoleContext) {
         })),
       }),
     }),
-    ...filePages({ reads, clock, config }),
-  ];
-}
-
-function filePages({ reads, clock, config }: Pick<ConsoleContext, 'reads' | 'clock' | 'config'>) {
-  return [
     pageRoute({
       method: 'GET',
       path: '/console/api/books/csv',
       summary: 'The entries of the ledger, usage summed by account and day, as a CSV file',
-      query: z.object({ ...days, account: integerText(1).optional() }),
+      query: z.object({
+        ...days,
+        account: integerText(1).optional(),
+        language: z.enum(['ko', 'en']).default('ko').describe('Of the headings'),
+      }),
       response: z.string(),
       format: 'csv',
-      handle: async ({ query: { account = null, ...query }, signal }) => {
+      handle: async ({ query: { account = null, language, ...query }, signal }) => {
         const { fromDay, toDay } = spanOf(query);
         if (account !== null && !(await accountsExist(reads, [account]))) throw noSuchAccount();
-        const name = nameOf(account === null ? 'ledger' : `ledger-of-account-${account}`, query);
-        return ledgerCsv(reads, { name, fromDay, toDay, onlyAccount: account, signal });
-      },
-    }),
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/books/statements/csv',
-      summary: 'The sums of each account by month, with supply value and VAT, as a CSV file',
-      query: z.object(days),
-      response: z.string(),
-      format: 'csv',
-      handle: ({ query }) => {
-        const rows = exportStatements(reads, config(), spanOf(query), null);
-        return exportCsv(nameOf('statements', query), statementColumns, rows);
-      },
-    }),
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/books/margin/csv',
-      summary: 'The margin of each model at each provider by month, as a CSV file',
-      query: z.object(days),
-      response: z.string(),
-      format: 'csv',
-      handle: ({ query }) => {
-        const rows = exportMargin(reads, spanOf(query), clock.now());
-        return exportCsv(nameOf('margin', query), marginColumns, rows);
+        const content = account === null ? 'ledger' : `ledger-of-account-${account}`;
+        const name = `${content}-${query.from}-${query.to}.csv`;
+        return ledgerCsv(reads, { name, language, fromDay, toDay, onlyAccount: account, signal });
       },
     }),
   ];
@@ -149,10 +116,6 @@ function spanOf({ from, to }: Days) {
     fromDay: from,
     toDay: isoDay(end),
   };
-}
-
-function nameOf(content: string, { from, to }: Days): string {
-  return `${content}-${from}-${to}.csv`;
 }
 
 function inMicro<Name extends string>(amounts: Readonly<Record<Name, bigint>>): Record<Name, string> {

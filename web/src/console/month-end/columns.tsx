@@ -40,8 +40,16 @@ export function useStatementColumns(): readonly Column<Statement>[] {
         id: 'account',
         header: t('accounts:column.account'),
         cell: (row) => <AccountLink id={row.account_id} name={row.account_name} tab="ledger" />,
-        value: (row) => `${row.account_name} #${row.account_id}`,
+        value: (row) => row.account_name,
         isTitle: true,
+      },
+      {
+        id: 'account_id',
+        header: t('account'),
+        kind: 'number',
+        cell: (row) => row.account_id,
+        value: (row) => row.account_id,
+        isHiddenByDefault: true,
       },
       {
         id: 'business_number',

@@ -12,6 +12,7 @@ import { usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { problemOfDays } from '../../format/range.ts';
 import { seoulDay, seoulMonthStart, startOfDay } from '../../format/time.ts';
+import { useLanguage } from '../../i18n/use-format.ts';
 import { Field, Input, Select } from '../../ui/field.tsx';
 import { Figure, FigureRow, Money, None } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
@@ -91,7 +92,6 @@ function Month({ days }: { days: Days }) {
   const marginRows = margin.data?.items;
   const isWhole = statements.onMore === undefined;
   const note = isWhole ? undefined : t('shownOnly');
-  const query = new URLSearchParams({ ...days });
   return (
     <>
       <FigureRow>
@@ -114,11 +114,6 @@ function Month({ days }: { days: Days }) {
           label={t('statements')}
           columns={useStatementColumns()}
           pages={statements}
-          tools={
-            <DownloadButton url={`/console/api/books/statements/csv?${query}`}>
-              {t('download')}
-            </DownloadButton>
-          }
           rowId={(row) => `${row.account_id} ${row.month}`}
           empty={<EmptyState title={t('noStatements')} />}
         />
@@ -129,9 +124,6 @@ function Month({ days }: { days: Days }) {
           label={t('margins')}
           columns={useMarginColumns()}
           rows={marginRows}
-          tools={
-            <DownloadButton url={`/console/api/books/margin/csv?${query}`}>{t('download')}</DownloadButton>
-          }
           rowId={(row) => `${row.month} ${row.model} ${row.provider}`}
           empty={<EmptyState title={t('noStatements')} />}
           error={margin.isError && margin.data === undefined ? <ReadError of={margin} /> : null}
@@ -145,9 +137,10 @@ function Month({ days }: { days: Days }) {
 /** Every entry of these days as a file: of all accounts, or of one. */
 function Entries({ days }: { days: Days }) {
   const { t } = useTranslation('month-end');
+  const language = useLanguage();
   const [account, setAccount] = useState('');
   const isAccount = account === '' || /^\d{1,15}$/.test(account);
-  const query = new URLSearchParams({ ...days, ...(account === '' ? {} : { account }) });
+  const query = new URLSearchParams({ ...days, language, ...(account === '' ? {} : { account }) });
   return (
     <Section title={t('entries')} note={t('entriesNote')}>
       <div className="flex flex-wrap items-end gap-3">
