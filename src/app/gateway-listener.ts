@@ -89,7 +89,6 @@ function dashboardContext(core: GatewayCore): DashboardContext {
     ...core.pages.context,
     publicOrigin: config.auth.publicUrl,
     config: () => liveCatalog.config,
-    messaging: () => liveCatalog.config,
     payments: core.payments,
     readKey: (hash) => readKey(reads, hash),
     accounts,

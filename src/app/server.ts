@@ -210,7 +210,6 @@ function openConsole(
       ...pages.context,
       publicOrigin: config.admin.publicUrl,
       dashboardOrigin: pageOrigins(config, { listen: port, admin: config.admin.port }).dashboard,
-      messaging: () => shared.config,
       config: () => shared.config,
       slots: shared.slots,
       processes: workers,

@@ -40,7 +40,9 @@ export function proxiesOf(env: Environment): Proxies | null {
   });
   if (found.length === 0) return null;
   const entries = (variable('NO_PROXY', env) ?? '').split(/[,\s]+/).filter((entry) => entry !== '');
-  const direct = entries.flatMap((entry) => (/^[a-z]/i.test(entry) ? [entry, `.${entry}`] : [rangeOf(entry)]));
+  const direct = entries.flatMap((entry) =>
+    /^[a-z]/i.test(entry) ? [entry, `.${entry}`] : [rangeOf(entry)],
+  );
   return { ...Object.fromEntries(found), NO_PROXY: [...direct, ...loopback].join(',') };
 }
 

@@ -1,4 +1,4 @@
-import { type Krw, krwOfMicro, krwToDecimal } from '../money/krw.ts';
+import { type Krw, krwOfMicro, krwToText } from '../money/krw.ts';
 
 /** The languages of messages. */
 export const messageLanguages = ['ko', 'en'] as const;
@@ -140,11 +140,8 @@ export function wordsOf(
   return { subject, text, page: known.page };
 }
 
-/** `₩1,234.5`: exact, without zeros at the end. */
 function won(micro: string | number | null | undefined): string {
-  const [whole = '', fraction = ''] = krwToDecimal(krwOf(micro)).split('.');
-  const digits = fraction.replace(/0+$/, '');
-  return `₩${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${digits === '' ? '' : `.${digits}`}`;
+  return `₩${krwToText(krwOf(micro))}`;
 }
 
 function krwOf(micro: string | number | null | undefined): Krw {

@@ -41,14 +41,13 @@ export interface PageContext {
 export interface SitePageContext extends PageContext {
   /** The origin that the configuration states; null: the one that the browser uses. */
   readonly publicOrigin: string | null;
-  /** What messages can be sent by, in effect. */
-  readonly messaging: () => Pick<Config, 'mail' | 'webhooks'>;
+  /** The one in effect. */
+  readonly config: () => Pick<Config, 'mail' | 'webhooks'>;
 }
 
 /** What the rows of the dashboard use. */
 export interface DashboardContext extends SitePageContext {
-  /** The one in effect. */
-  readonly config: () => Pick<Config, 'company' | 'topup' | 'vat'>;
+  readonly config: () => Pick<Config, 'company' | 'mail' | 'topup' | 'vat' | 'webhooks'>;
   /** Null: no provider of payments by card is configured. */
   readonly payments: Payments | null;
   readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;

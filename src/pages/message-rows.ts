@@ -52,7 +52,7 @@ export function messagePages(area: Area, parts: SitePageContext) {
 const kindOf = (area: Area) =>
   z.enum(kindsFor(area === 'dashboard' ? 'owner' : 'operators') as [MessageKind, ...MessageKind[]]);
 
-function choicePages(area: Area, { reads, database, identity, messaging }: SitePageContext) {
+function choicePages(area: Area, { reads, database, identity, config }: SitePageContext) {
   const path = `/${area}/api/messages` as const;
   const kind = kindOf(area);
   const kinds = z.array(kind).max(kind.options.length);
@@ -83,7 +83,7 @@ function choicePages(area: Area, { reads, database, identity, messaging }: SiteP
         return {
           kinds: kind.options,
           email: {
-            is_offered: messaging().mail !== null,
+            is_offered: config().mail !== null,
             address: owner?.email ?? mail?.address ?? null,
             is_verified: owner?.emailVerified ?? mail !== undefined,
             kinds: known(mail?.kinds ?? all),
@@ -123,7 +123,7 @@ function choicePages(area: Area, { reads, database, identity, messaging }: SiteP
   ];
 }
 
-function webhookPages(area: Area, { database, identity, messaging }: SitePageContext) {
+function webhookPages(area: Area, { database, identity, config }: SitePageContext) {
   const path = `/${area}/api/messages/webhook` as const;
   const kind = kindOf(area);
   const kinds = z.array(kind).max(kind.options.length);
@@ -146,7 +146,7 @@ function webhookPages(area: Area, { database, identity, messaging }: SitePageCon
       }),
       sentOnce: { members: ['secret'], message: pageMessages.webhookSecretOnce },
       handle: async ({ session, body }) => {
-        const url = webhookUrlOf(body.url.trim(), messaging().webhooks.privateNetworks);
+        const url = webhookUrlOf(body.url.trim(), config().webhooks.privateNetworks);
         if (url === null) throw new PageRefusal('conflict', pageMessages.invalidWebhook);
         const secret = newWebhookSecret();
         const choice = { ...body, channel: 'webhook', address: url } as const;
@@ -171,7 +171,7 @@ function webhookPages(area: Area, { database, identity, messaging }: SitePageCon
   ];
 }
 
-function sentPages(area: Area, { reads, database, clock, messaging }: SitePageContext) {
+function sentPages(area: Area, { reads, database, clock, config }: SitePageContext) {
   const path = `/${area}/api/messages` as const;
   return [
     pageRoute({
@@ -182,7 +182,7 @@ function sentPages(area: Area, { reads, database, clock, messaging }: SitePageCo
       body: z.object({ channel }),
       response: z.strictObject({ made: z.boolean() }),
       handle: async ({ session, body: { channel } }) => {
-        if (channel === 'email' && messaging().mail === null)
+        if (channel === 'email' && config().mail === null)
           throw new PageRefusal('conflict', pageMessages.noMail);
         const subject = channel === 'email' ? personOf(session) : groupOf(session);
         const test = { key: `test:${randomUUID()}`, subject, channel, maxPerMinute: maxTestsPerMinute };

@@ -295,7 +295,11 @@ test('a request goes through the proxy of the process; one to an own machine doe
   const { port } = server.address() as AddressInfo;
   const secure = await startTlsInFront(t, port, certificate);
   const proxy = await startProxy(t, { 'store.test': secure, 'plain.test': port });
-  const proxies = proxiesOf({ HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url, NO_PROXY: 'skipped.test,127.9.0.0/16' });
+  const proxies = proxiesOf({
+    HTTP_PROXY: proxy.url,
+    HTTPS_PROXY: proxy.url,
+    NO_PROXY: 'skipped.test,127.9.0.0/16',
+  });
   assert.ok(proxies !== null);
   let restore = await sendThrough(proxies);
   t.after(() => restore());
