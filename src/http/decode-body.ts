@@ -64,7 +64,8 @@ export async function decodeBody(
     try {
       decoded = await decode(decoded, maxBytes);
     } catch (error) {
-      if ((error as { readonly code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') throw new BodyTooLarge();
+      if ((error as { readonly code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE')
+        throw new BodyTooLarge(maxBytes);
       throw refuse('invalid_request', messages.bodyDamaged(name));
     }
   }

@@ -57,7 +57,7 @@ export async function handleRequest(
     const late = isCounted ? assertWithinRate(parts, exchange, isApi) : null;
     if (late !== null) await late;
     assertHost(request, response);
-    if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
+    if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge(parts.maxBodyBytes);
     const reply = await parts.respond(exchange);
     const stream = writeReply(parts, response, exchange, reply);
     if (stream !== undefined) await stream;

@@ -11,6 +11,12 @@ import type { JsonBody } from '../wire/json-parser.ts';
  */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge';
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`a body of more than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
 }
 
 /** Each piece of a body costs the event loop some 3 µs, whatever its size. */
@@ -90,7 +96,7 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
     );
     const onData = (piece: Buffer): void => {
       if (body.length + piece.length > maxBytes) {
-        settle(() => reject(new BodyTooLarge()));
+        settle(() => reject(new BodyTooLarge(maxBytes)));
         return;
       }
       const heldBytes = body.heldBytes;

@@ -10,6 +10,7 @@ import type { WriteParts } from './write-response.ts';
 
 /** The parts of the HTTP server. */
 export interface ServeParts extends WriteParts {
+  readonly maxBodyBytes: number;
   readonly respond: (exchange: Exchange) => Promise<Reply | { readonly allow: readonly string[] }>;
   /** The style of the responses to a request outside the API; null or absent: that of the API. */
   readonly styleOf?: (exchange: Exchange) => ResponseStyle | null;

@@ -11,7 +11,6 @@ import { renderThrown } from './render-error.ts';
 
 /** What writing responses needs. */
 export interface WriteParts {
-  readonly maxBodyBytes: number;
   /**
    * A client that reads nothing of a stream for this long is treated as disconnected; the rest of a
    * rejected body is read for this long.
@@ -56,7 +55,7 @@ export function writeThrown(
     sendJson(parts, response, exchange, styled);
     return;
   }
-  if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
+  if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange, thrown);
   const error = renderThrown(thrown, parts.log, exchange.requestId);
   exchange.logFields.error_type = error.body.error.metadata.error_type;
   sendJson(parts, response, exchange, error);
@@ -164,8 +163,13 @@ function drained(parts: WriteParts, response: ServerResponse, exchange: Exchange
   });
 }
 
-function sendTooLarge(parts: WriteParts, response: ServerResponse, exchange: Exchange): void {
-  const body = `Request body too large: at most ${parts.maxBodyBytes} bytes are accepted.\n`;
+function sendTooLarge(
+  parts: WriteParts,
+  response: ServerResponse,
+  exchange: Exchange,
+  { maxBytes }: BodyTooLarge,
+): void {
+  const body = `Request body too large: at most ${maxBytes} bytes are accepted.\n`;
   response.shouldKeepAlive = false;
   const headers = headersOf(exchange);
   headers.push('Content-Type', 'text/plain', 'Content-Length', String(body.length));

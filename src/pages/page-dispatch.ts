@@ -143,7 +143,8 @@ function queryOf(text: string): Readonly<Record<string, string | readonly string
 }
 
 async function readBody(exchange: Exchange): Promise<unknown> {
-  if (Number(exchange.headers['content-length'] ?? 0) > maxPageBodyBytes) throw new BodyTooLarge();
+  if (Number(exchange.headers['content-length'] ?? 0) > maxPageBodyBytes)
+    throw new BodyTooLarge(maxPageBodyBytes);
   return parsedValue((await exchange.json(maxPageBodyBytes)).parsed);
 }
 

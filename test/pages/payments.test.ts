@@ -155,6 +155,8 @@ test('a webhook is a hint: what it says is not believed, and any body is answere
   ])
     assert.equal((await report(body)).status, 200);
   for (const body of ['', '{', '['.repeat(5_000)]) assert.equal((await report(body)).status, 400, body);
+  const large = await report(' '.repeat(262_145));
+  assert.deepEqual([large.status, (await large.text()).includes('at most 262144 bytes')], [413, true]);
   toss.collect(orderId);
   toss.of(orderId).currency = 'USD';
   assert.equal((await report(toss.webhook(orderId))).status, 200);
