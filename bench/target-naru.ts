@@ -8,7 +8,7 @@ import nodeFlags from '../scripts/node-flags.json' with { type: 'json' };
 import { buildProgram, programOf } from '../scripts/program.mjs';
 import { freePort } from '../test/harness/free-port.ts';
 import { LOAD_CORE, pinned, startChild, TARGET_CORE } from './child.ts';
-import { type Ground, requestBody, type Target, type Workload } from './target.ts';
+import { type Ground, requestBody, type Target, workloads } from './target.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -114,7 +114,6 @@ function naruConfig({
   readonly upstreamPort: number;
   readonly databaseUrl: string;
 }): object {
-  const workloads: readonly Workload[] = ['whole', 'unbuffered', 'batched', 'paced'];
   return {
     listen: { host: '127.0.0.1', port },
     admin: { host: '127.0.0.1', port: adminPort },

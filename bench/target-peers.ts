@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { installPackages, installWheels } from '../scripts/install-once.ts';
 import { freePort } from '../test/harness/free-port.ts';
 import { startChild, TARGET_CORE } from './child.ts';
-import { type Ground, requestBody, type Target, type Workload } from './target.ts';
+import { type Ground, requestBody, type Target, workloads } from './target.ts';
 import { untilConnectable } from './until-connectable.ts';
 
 const lists = join(import.meta.dirname, 'peers');
@@ -91,7 +91,6 @@ export async function litellmTarget({ upstreamPort, directory }: Ground): Promis
 
 /** JSON is YAML. */
 function litellmConfig(upstreamPort: number): object {
-  const workloads: readonly Workload[] = ['whole', 'unbuffered', 'batched'];
   return {
     model_list: workloads.map((workload) => ({
       model_name: `bench/${workload}`,
