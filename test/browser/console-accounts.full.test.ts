@@ -84,6 +84,7 @@ const pages: readonly PageCase[] = [
   ['/accounts', '계정', 'Accounts', /test/],
   ['/accounts/1', 'test', 'test', /test\/model/],
   ['/accounts/1/requests/REQUEST', 'test/model', 'test/model', /up1\/upstream-model/],
+  ['/accounts/1/statement', '거래 명세서', 'Statement', /10,000/],
   ['/keys', '키', 'Keys', /test key/],
   ['/audit', '감사 기록', 'Audit log', /금액|Amount/],
   ['/liability', '부채', 'Liability', /3,000,000,000/],

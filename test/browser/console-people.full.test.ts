@@ -135,8 +135,6 @@ test('an owner learns where to pay; the request is a badge of the console until 
 
 // pages:U8,A11 spec:money/3.12
 test('the statement of a month prints on A4 without the page around it, for owner and operator alike', async () => {
-  const { key } = await gateway.account();
-  assert.ok(key);
   await gateway.operator.setBusinessNumber(accountId, '1248100998');
   await owner.page.getByRole('link', { name: '월별 거래 명세서' }).click();
   await admin.page.goto('/console/month-end');

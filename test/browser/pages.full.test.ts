@@ -68,6 +68,7 @@ const pages: readonly PageCase[] = [
   ['/management-keys', '관리 키', 'Management keys', /만들기|Create/],
   ['/credits', '크레딧', 'Credits', /10,000/],
   ['/transactions', '거래 내역', 'Transactions', /10,000/],
+  ['/statement', '거래 명세서', 'Statement', /10,000/],
   ['/models', '모델', 'Models', /test\/model/],
 ];
 
