@@ -1,16 +1,21 @@
 /**
- * `npm run screenshots [text]`: renders every page in both languages and themes, at 1440 and 390 px,
- * into `.cache/screenshots`, on a server with the demo engine and a month of real calls. With a text
- * only the images whose name contains it, such as `dashboard-usage-ko-dark`; with `--window` what a
- * window shows at first, instead of the whole page.
+ * `npm run screenshots [pattern]`: renders every page in both languages and themes, at 1440 and 390 px,
+ * into `.cache/screenshots`, on a server with the demo engine and a month of real calls; then, as `long-…`,
+ * in light colours at 1280 and 390 px, on a server with 1,000 rows of each list, names of any length and
+ * script, and the largest amounts. With a pattern only the images whose name it matches, such as
+ * `^dashboard-usage-ko-dark` or `long`; with `--window` what a window shows at first, instead of the
+ * whole page.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { root } from '../cli/naru.ts';
+import { serverVariable } from '../harness/database.ts';
+import { startTestServer } from '../harness/test-server.ts';
 import { languages, startBrowser, type TestBrowser, themes, widths } from './browser.ts';
 import { type BusySite, startBusySite } from './demo-traffic.ts';
+import { startLongSite } from './long-site.ts';
 import { shots } from './shots.ts';
 
 const folder = join(root, '.cache/screenshots');
@@ -19,7 +24,7 @@ const settleMs = 600;
 
 interface Session {
   readonly origin: string;
-  readonly cookies: Awaited<ReturnType<BrowserContext['cookies']>>;
+  readonly cookies: Parameters<BrowserContext['addCookies']>[0];
 }
 interface Picture {
   readonly name: string;
@@ -27,6 +32,8 @@ interface Picture {
   readonly origin: string;
   readonly isWhole: boolean;
   readonly show: (page: Page) => Promise<void>;
+  readonly widths?: readonly number[];
+  readonly themes?: readonly (typeof themes)[number][];
 }
 
 const { values: flags, positionals } = parseArgs({
@@ -34,11 +41,20 @@ const { values: flags, positionals } = parseArgs({
   options: { window: { type: 'boolean', default: false } },
 });
 
-await main(positionals[0] ?? '');
+await main(new RegExp(positionals[0] ?? ''));
 
-async function main(wanted: string): Promise<void> {
+async function main(wanted: RegExp): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const browser = await startBrowser({ hasFonts: true });
+  try {
+    if (!wanted.source.includes('long')) await renderDemo(browser, wanted);
+    if (!/^(?:dashboard|console)/.test(wanted.source)) await renderLong(browser, wanted);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function renderDemo(browser: TestBrowser, wanted: RegExp): Promise<void> {
   const site = await startBusySite();
   try {
     const sessions = {
@@ -48,9 +64,45 @@ async function main(wanted: string): Promise<void> {
     const ids = { request: site.requestId, app: await firstApp(sessions.dashboard) };
     for (const picture of picturesOf(site, sessions, ids)) await render(browser, picture, wanted);
   } finally {
-    await browser.close();
     await site.close();
   }
+}
+
+async function renderLong(browser: TestBrowser, wanted: RegExp): Promise<void> {
+  const server = await startTestServer(() => {});
+  process.env[serverVariable] = JSON.stringify(server.connection);
+  const site = await startLongSite(1000);
+  try {
+    for (const area of ['dashboard', 'console'] as const) {
+      const origin = await browser.reach(area, site.origins[area]);
+      const session = { origin, cookies: site.cookiesOf(area, origin) };
+      for (const address of site.addresses[area]) {
+        const name = `long-${area}${address.replaceAll(/\W+/g, '-').slice(0, 40)}`;
+        const picture = {
+          ...pageOf(name, `/${area}${address}`, session),
+          widths: [1280, 390],
+          themes: ['light'] as const,
+        };
+        await render(browser, picture, wanted);
+      }
+    }
+  } finally {
+    await site.close();
+    await server.stop();
+  }
+}
+
+function pageOf(name: string, address: string, session: Session): Picture {
+  return {
+    name,
+    session,
+    origin: session.origin,
+    isWhole: true,
+    show: async (page) => {
+      await page.goto(address);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    },
+  };
 }
 
 /** The owner, who chooses a password with an invitation. */
@@ -113,22 +165,13 @@ function picturesOf(
   ids: { readonly request: string; readonly app: string },
 ): readonly Picture[] {
   const pages = (['dashboard', 'console'] as const).flatMap((area) =>
-    pathsOf(area).map((path): Picture => {
+    pathsOf(area).map((path) => {
       const address = `/${area}${path
         .replace(/\/requests\/\$(?:id|request)$/, `/requests/${ids.request}`)
         .replace('/apps/$id', `/apps/${ids.app}`)
         .replace('$id', '1')}`;
       const name = path === '/' ? (area === 'dashboard' ? 'overview' : 'now') : path.slice(1);
-      return {
-        name: `${area}-${name.replaceAll(/\W+/g, '-')}`,
-        session: sessions[area],
-        origin: sessions[area].origin,
-        isWhole: true,
-        show: async (page) => {
-          await page.goto(address);
-          await page.getByRole('heading', { level: 1 }).waitFor();
-        },
-      };
+      return pageOf(`${area}-${name.replaceAll(/\W+/g, '-')}`, address, sessions[area]);
     }),
   );
   const views = shots.map(
@@ -149,12 +192,12 @@ function pathsOf(area: 'dashboard' | 'console'): readonly string[] {
   return paths.filter((path) => !/\$(?!id|request)|^\/(?:sign-in|link|components)/.test(path));
 }
 
-async function render(browser: TestBrowser, picture: Picture, wanted: string): Promise<void> {
+async function render(browser: TestBrowser, picture: Picture, wanted: RegExp): Promise<void> {
   for (const language of languages)
-    for (const theme of themes)
-      for (const width of widths) {
+    for (const theme of picture.themes ?? themes)
+      for (const width of picture.widths ?? widths) {
         const name = `${picture.name}-${language}-${theme}-${width}`;
-        if (!name.includes(wanted)) continue;
+        if (!wanted.test(name)) continue;
         const view = await browser.open(picture.origin, { language, theme, width });
         if (picture.session !== null) await view.context.addCookies([...picture.session.cookies]);
         await picture.show(view.page);

@@ -35,10 +35,9 @@ export function PagedTable<Row>({ pages, ...table }: PagedTableProps<Row>) {
 
 /** How old the rows of a list are, for the head of its page. */
 export function PagesAge({ pages }: { pages: Pages<unknown> }): ReactNode {
-  if (pages.rows === undefined) return null;
   return (
     <StaleNote
-      updatedMs={pages.updatedMs}
+      updatedMs={pages.rows === undefined ? null : pages.updatedMs}
       isFailing={pages.isFailing}
       onRefresh={pages.refetch}
       isRefreshing={pages.isFetching}

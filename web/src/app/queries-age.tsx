@@ -1,4 +1,4 @@
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, type UseQueryResult, useQueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection.ts';
@@ -39,12 +39,27 @@ export function QueriesAge() {
   const queries = useQueryClient();
   const updatedMs = useReads(oldestOf);
   const isRefreshing = useReads((reads) => reads.some(({ state }) => state.fetchStatus === 'fetching'));
-  if (updatedMs === null) return null;
   return (
     <StaleNote
       updatedMs={updatedMs}
       isRefreshing={isRefreshing}
       onRefresh={() => void queries.refetchQueries({ type: 'active' })}
+    />
+  );
+}
+
+type QueryState = Pick<UseQueryResult, 'dataUpdatedAt' | 'isError' | 'isFetching'> & {
+  readonly refetch: () => unknown;
+};
+
+/** How old the data of one read is, for the head of its page. */
+export function QueryAge({ of }: { of: QueryState }) {
+  return (
+    <StaleNote
+      updatedMs={of.dataUpdatedAt === 0 ? null : of.dataUpdatedAt}
+      isFailing={of.isError}
+      onRefresh={() => void of.refetch()}
+      isRefreshing={of.isFetching}
     />
   );
 }

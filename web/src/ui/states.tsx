@@ -123,8 +123,8 @@ export function useNow(everyMs = 1000): number {
 }
 
 export interface StaleNoteProps {
-  /** When the data was read, in epoch milliseconds. */
-  readonly updatedMs: number;
+  /** When the data was read, in epoch milliseconds; null: not yet, and only its room is kept. */
+  readonly updatedMs: number | null;
   /** The data is old because the last refresh failed. */
   readonly isFailing?: boolean;
   readonly onRefresh?: () => void;
@@ -136,10 +136,15 @@ export function StaleNote({ updatedMs, isFailing = false, onRefresh, isRefreshin
   const { t } = useTranslation();
   const format = useFormat();
   const nowMs = useNow();
-  const age = format.relative(updatedMs, Math.max(nowMs, updatedMs));
+  const readMs = updatedMs ?? nowMs;
+  const age = format.relative(readMs, Math.max(nowMs, readMs));
   return (
     <span
-      className={classNames('inline-flex items-center gap-1 text-xs', isFailing ? 'text-warn' : 'text-muted')}
+      className={classNames(
+        'inline-flex items-center gap-1 text-xs',
+        isFailing ? 'text-warn' : 'text-muted',
+        updatedMs === null && 'invisible',
+      )}
     >
       <Icon name={isFailing ? 'alert' : 'clock'} size={13} />
       {isFailing ? t('stale.failing', { age }) : t('stale.updated', { age })}

@@ -5,6 +5,7 @@ import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
 import { UsageParts } from '../../credits/usage-parts.tsx';
@@ -12,7 +13,7 @@ import { useFormat } from '../../i18n/use-format.ts';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
-import { Banner, EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { Banner, EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { KeyList } from '../key-list/key-list.tsx';
 import { AccountActs } from './account-acts.tsx';
@@ -90,12 +91,7 @@ function Head({
         </span>
       )}
       <Status tone={standingTones[account.standing]}>{t(`accounts:standing.${account.standing}`)}</Status>
-      <StaleNote
-        updatedMs={query.dataUpdatedAt}
-        isFailing={query.isError}
-        onRefresh={() => void query.refetch()}
-        isRefreshing={query.isFetching}
-      />
+      <QueryAge of={query} />
     </>
   );
 }

@@ -3,10 +3,11 @@ import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
-import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { SkeletonLines } from '../../ui/states.tsx';
 import { Verification } from './verification.tsx';
 
 const refreshMs = 15_000;
@@ -30,17 +31,7 @@ export function Page() {
   const differences = Number(verified?.details?.['differences'] ?? 0);
   const rows = Number(backup?.details?.['rows'] ?? 0);
   return (
-    <Frame
-      title={t('title')}
-      aside={
-        <StaleNote
-          updatedMs={state.dataUpdatedAt}
-          isFailing={state.isError}
-          onRefresh={() => void state.refetch()}
-          isRefreshing={state.isFetching}
-        />
-      }
-    >
+    <Frame title={t('title')} aside={<QueryAge of={state} />}>
       <FigureRow>
         <Figure
           isMain

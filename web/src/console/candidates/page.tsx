@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
-import { StaleNote } from '../../ui/states.tsx';
 import { CandidateTable } from './candidate-table.tsx';
 import type { Candidate } from './data.ts';
 import { DrainDialog, type WantedDrain } from './drain-dialog.tsx';
@@ -28,19 +28,7 @@ export function Page() {
       </Frame>
     );
   return (
-    <Frame
-      title={t('title')}
-      aside={
-        found.data === undefined ? null : (
-          <StaleNote
-            updatedMs={found.dataUpdatedAt}
-            isFailing={found.isError}
-            onRefresh={() => void found.refetch()}
-            isRefreshing={found.isFetching}
-          />
-        )
-      }
-    >
+    <Frame title={t('title')} aside={<QueryAge of={found} />}>
       <p className="text-sm text-muted">{t('scope')}</p>
       <Section title={t('providers')}>
         <ProviderTable providers={found.data?.providers} />

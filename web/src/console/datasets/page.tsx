@@ -5,11 +5,12 @@ import { change, type ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
-import { Banner, EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { Banner, EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
@@ -31,16 +32,7 @@ export function Page() {
   return (
     <Frame
       title={t('title')}
-      aside={
-        datasets.data === undefined ? null : (
-          <StaleNote
-            updatedMs={datasets.dataUpdatedAt}
-            isFailing={datasets.isError}
-            onRefresh={() => void datasets.refetch()}
-            isRefreshing={datasets.isFetching}
-          />
-        )
-      }
+      aside={<QueryAge of={datasets} />}
       actions={
         datasets.data?.has_key === true ? (
           <ActionButton needs="admin" icon="refresh" onClick={() => setIsStarting('all')}>

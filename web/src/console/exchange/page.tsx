@@ -5,11 +5,12 @@ import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { Link } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { parseWon } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
-import { Banner, EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { Banner, EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { useChangeColumns } from '../prices/columns.tsx';
@@ -24,19 +25,7 @@ export function Page() {
   const { t } = useTranslation('exchange');
   const exchange = useQuery({ ...readQuery('GET /console/api/exchange', {}), refetchInterval: refreshMs });
   return (
-    <Frame
-      title={t('title')}
-      aside={
-        exchange.data === undefined ? null : (
-          <StaleNote
-            updatedMs={exchange.dataUpdatedAt}
-            isFailing={exchange.isError}
-            onRefresh={() => void exchange.refetch()}
-            isRefreshing={exchange.isFetching}
-          />
-        )
-      }
-    >
+    <Frame title={t('title')} aside={<QueryAge of={exchange} />}>
       {exchange.data === undefined ? (
         exchange.isError ? (
           <ReadError of={exchange} />

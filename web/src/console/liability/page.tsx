@@ -3,11 +3,12 @@ import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, LimitMeter, Money } from '../../ui/figures.tsx';
-import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { SkeletonLines } from '../../ui/states.tsx';
 import { ExpiringTable } from './expiring-table.tsx';
 import { SplitTable } from './split-table.tsx';
 
@@ -21,19 +22,7 @@ export function Page() {
   const { t } = useTranslation('liability');
   const liability = useQuery({ ...readQuery('GET /console/api/liability', {}), refetchInterval: refreshMs });
   return (
-    <Frame
-      title={t('title')}
-      aside={
-        liability.data === undefined ? null : (
-          <StaleNote
-            updatedMs={liability.dataUpdatedAt}
-            isFailing={liability.isError}
-            onRefresh={() => void liability.refetch()}
-            isRefreshing={liability.isFetching}
-          />
-        )
-      }
-    >
+    <Frame title={t('title')} aside={<QueryAge of={liability} />}>
       {liability.data === undefined ? (
         liability.isError ? (
           <ReadError of={liability} />

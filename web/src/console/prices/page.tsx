@@ -5,13 +5,14 @@ import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { usePages } from '../../app/use-pages.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Figure, FigureRow, None, Time } from '../../ui/figures.tsx';
-import { EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { useHistoryColumns, usePublishedColumns } from './columns.tsx';
 import { Pending } from './pending.tsx';
@@ -26,19 +27,7 @@ export function Page() {
   const prices = useQuery({ ...readQuery('GET /console/api/prices', {}), refetchInterval: refreshMs });
   const showModel = useCallback((next: string) => setSearch({ model: next }), [setSearch]);
   return (
-    <Frame
-      title={t('title')}
-      aside={
-        prices.data === undefined ? null : (
-          <StaleNote
-            updatedMs={prices.dataUpdatedAt}
-            isFailing={prices.isError}
-            onRefresh={() => void prices.refetch()}
-            isRefreshing={prices.isFetching}
-          />
-        )
-      }
-    >
+    <Frame title={t('title')} aside={<QueryAge of={prices} />}>
       {prices.data === undefined ? (
         prices.isError ? (
           <ReadError of={prices} />

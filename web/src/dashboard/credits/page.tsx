@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { Link } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
 import { BalanceChart } from '../../credits/balance-chart.tsx';
@@ -10,7 +11,7 @@ import { Lots } from '../../credits/lots.tsx';
 import { UsageParts } from '../../credits/usage-parts.tsx';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
-import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { SkeletonLines } from '../../ui/states.tsx';
 import { AccountState } from '../overview/account-state.tsx';
 import { AlertForm } from './alert-form.tsx';
 import { Payments } from './payments.tsx';
@@ -24,19 +25,7 @@ export function Page() {
   const [range, setRange] = useRange();
   const account = useQuery({ ...readQuery('GET /dashboard/api/account', {}), refetchInterval: 15_000 });
   return (
-    <Frame
-      title={t('title')}
-      aside={
-        account.data === undefined ? null : (
-          <StaleNote
-            updatedMs={account.dataUpdatedAt}
-            isFailing={account.isError}
-            onRefresh={() => void account.refetch()}
-            isRefreshing={account.isFetching}
-          />
-        )
-      }
-    >
+    <Frame title={t('title')} aside={<QueryAge of={account} />}>
       {account.data === undefined ? (
         account.isError ? (
           <ReadError of={account} />

@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
+import { QueryAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
-import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { SkeletonLines } from '../../ui/states.tsx';
 import { MetricChart, useMetric } from '../../usage/metric-chart.tsx';
 import { useUsageSearch } from '../../usage/usage-search.ts';
 import { AccountState } from './account-state.tsx';
@@ -27,16 +28,7 @@ export function Page() {
   return (
     <Frame
       title={t('title')}
-      aside={
-        account.data === undefined ? null : (
-          <StaleNote
-            updatedMs={account.dataUpdatedAt}
-            isFailing={account.isError}
-            onRefresh={() => void account.refetch()}
-            isRefreshing={account.isFetching}
-          />
-        )
-      }
+      aside={<QueryAge of={account} />}
       actions={<RangePicker value={range} onChange={setRange} />}
     >
       {account.data === undefined ? (
