@@ -16,7 +16,7 @@ export interface Mail {
 const connectTimeoutMs = 10_000;
 const idleTimeoutMs = 20_000;
 
-/** A mail server rejected a mail, or was not reached. The message has no words of the server. */
+/** Why a message cannot be sent, as an identifier: it has no words of a server, and no language. */
 export class MailError extends Error {}
 
 /**
@@ -54,9 +54,7 @@ export async function sendMail(settings: MailSettings, mail: Mail): Promise<void
       readonly code?: string;
       readonly responseCode?: number;
     };
-    throw new MailError(`the mail server did not accept it: ${code} ${responseCode}`.trim(), {
-      cause: error,
-    });
+    throw new MailError(`SMTP ${code} ${responseCode}`.trim(), { cause: error });
   } finally {
     transport.close();
   }

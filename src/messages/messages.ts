@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { HttpError } from '../http/client/http-error.ts';
+import { HttpError, HttpStatusError } from '../http/client/http-error.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
@@ -91,11 +91,11 @@ export class Messages {
     const link = origin === null || page === '' ? null : `${origin}${page}`;
     const id = `msg_${message.causedAtMs}_${message.id}`;
     if (message.channel === 'email') {
-      if (mail === null) throw new MailError('no mail server is configured');
+      if (mail === null) throw new MailError('NO_MAIL_SERVER');
       const { recipient: to, language } = message;
       return sendMail(mail, { id, to, subject, text: [text, link].filter(Boolean).join('\n\n'), language });
     }
-    if (message.secret === null) throw new MailError('the webhook was removed');
+    if (message.secret === null) throw new MailError('REMOVED');
     const body = {
       type: message.kind,
       timestamp: isoOf(message.causedAtMs),
@@ -107,9 +107,9 @@ export class Messages {
   }
 }
 
-/** What the log of messages shows: no words of a server. */
+/** What the log of messages shows: an identifier, which has no words of a server. */
 function reasonOf(error: unknown): string {
   if (error instanceof MailError) return error.message;
-  if (error instanceof HttpError) return error.code ?? error.message;
-  return 'internal error';
+  if (error instanceof HttpStatusError) return `HTTP ${error.status}`;
+  return error instanceof HttpError ? (error.code ?? error.kind) : 'internal';
 }

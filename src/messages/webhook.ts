@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
-import { HttpError, httpErrorOf } from '../http/client/http-error.ts';
+import { HttpStatusError, httpErrorOf } from '../http/client/http-error.ts';
 import { ownProxies } from '../http/client/proxy.ts';
 import { requestStatus } from '../http/client/request.ts';
 import type { Clock } from '../time/clock.ts';
@@ -77,7 +77,7 @@ export async function sendWebhook(
       'webhook-signature': signatureOf(secret, `${id}.${timestamp}.${text}`),
     },
   });
-  if (status < 200 || status > 299) throw new HttpError('status', `the response status is ${status}`);
+  if (status < 200 || status > 299) throw new HttpStatusError(status, {});
 }
 
 function signatureOf(secret: string, content: string): string {

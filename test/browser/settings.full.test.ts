@@ -349,7 +349,7 @@ test('an owner chooses messages, sets a webhook whose secret is shown once, and 
   assert.deepEqual(await axe(), []);
   await dialog.getByRole('button', { name: '닫기' }).click();
   await form.getByRole('button', { name: '테스트 보내기' }).click();
-  await page.getByText('the response status is 500').waitFor();
+  await page.getByText('HTTP 500').waitFor();
   assert.equal(received.length, 1, 'a test is sent once');
   await page.reload();
   await form.getByLabel('충전 요청 거절').waitFor();

@@ -228,7 +228,7 @@ test('a delivery is retried with the same id until it is accepted, and given up 
   const [given] = await log();
   assert.deepEqual(
     [given.state, given.attempts, given.error, given.next_at],
-    ['failed', 8, 'the response status is 500', null],
+    ['failed', 8, 'HTTP 500', null],
   );
 
   // A server takes a message and is killed: another one sends it when the lease has ended.
@@ -437,7 +437,7 @@ test('a webhook goes to public addresses by https only, and no certificate is ta
   await console_.send('PUT', '/messages/email', {
     body: { address: 'op@example.com', kinds: [], language: 'en' },
   });
-  assert.match(await failed(console_, 'email'), /^the mail server did not accept it: E(TLS|SOCKET)/);
+  assert.match(await failed(console_, 'email'), /^SMTP E(TLS|SOCKET)/);
 
   const trusting = await newOwner('en');
   await webhook(trusting.owner, trap, []);
