@@ -295,7 +295,7 @@ function priceText({ price }: Candidate): Bilingual {
 }
 
 function perThousand(rate: Rate): string {
-  return rateToDecimal(rateOfPico(rate * 1000n));
+  return rateToDecimal(rateOfPico(rate * 1000n)).replaceAll(/(?<!\.\d*)\B(?=(?:\d{3})+(?:\.|$))/g, ',');
 }
 
 function ordinal(place: number): string {

@@ -32,7 +32,7 @@ async function latinWords(view: View, data: readonly string[]): Promise<readonly
   const words = texts
     .map((text) => data.reduce((rest, name) => rest.replaceAll(name, ' '), text))
     // A command, a name between quotes, and a path.
-    .map((text) => text.replaceAll(/naru(?: [a-z-]+)+|“[^”]*”|‘[^’]*’|(?:GET )?\/\w+/g, ' '))
+    .map((text) => text.replaceAll(/naru(?: [a-z-]+)+|“[^”]*”|‘[^’]*’|(?:GET )?(?<!\w)\/\w+/g, ' '))
     .flatMap((text) => (text.match(/[A-Za-z][\w'./:@=…-]+/g) ?? []).map((word) => [word, text] as const))
     .map(([word, text]) => [word.replace(/[.:'…-]+$/, ''), text.trim().slice(0, 100)] as const);
   // What has a digit, a dot, a slash, an underscore or a hyphen is an identifier.

@@ -140,6 +140,7 @@ test('a visitor sees the public pages in the navigation, signs in, and finds the
   assert.equal(await page.getByRole('link', { name: '내 사용량 보기' }).count(), 0);
   await menu.getByRole('link', { name: '문서' }).click();
   await page.getByRole('link', { name: 'API 문서 열기' }).waitFor();
+  assert.equal(await menu.getByRole('link', { name: '순위' }).count(), 0, 'it stands under the models');
   const value = sessions.owner(account.accountId);
   await context.addCookies([{ name: 'naru_session', value, url: `${origin}/dashboard` }]);
   await page.reload();

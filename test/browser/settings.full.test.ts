@@ -176,10 +176,11 @@ test('a passkey is added through the browser, signs in, and is removed', async (
   await page.getByRole('dialog').getByRole('button', { name: '삭제' }).click();
   await page.getByText('등록한 패스키가 없습니다.').waitFor();
   // A browser makes no passkey for an IP address, and none is offered there.
-  const byAddress = origin.replace('localhost', '127.0.0.1');
-  await page.goto(`${byAddress}/dashboard/sign-in`);
-  await page.getByRole('button', { name: '관리 키로 로그인' }).waitFor();
-  assert.equal(await page.getByRole('button', { name: '패스키로 로그인' }).count(), 0);
+  const byAddress = await browser.open(origin.replace('localhost', '127.0.0.1'));
+  await byAddress.page.goto('/dashboard/sign-in');
+  await byAddress.page.getByRole('button', { name: '관리 키로 로그인' }).waitFor();
+  assert.equal(await byAddress.page.getByRole('button', { name: '패스키로 로그인' }).count(), 0);
+  await byAddress.close();
   assertClean();
   await authenticator.detach();
   await close();

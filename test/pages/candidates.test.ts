@@ -90,7 +90,7 @@ test('a route is explained as the server would decide it, and an unknown model i
   );
   assert.match(
     candidates[0].why_ko,
-    /^정상입니다\(30분 동안 \d+회 중 [\d.]+% 성공\)\. 설정 파일에서 첫 번째입니다\. 토큰 1,000개당/,
+    /^알려진 문제가 없습니다\(30분 동안 시도 없음\)\. 설정 파일에서 첫 번째입니다\. 토큰 1,000개당 입력 1,000원, 출력 2,000원$/,
   );
   assert.match(
     (await admin.get('/route?models=no/model')).refusal.ko,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Actor } from '../../src/identity/audit.ts';
+import { passkeySite } from '../../src/identity/passkeys.ts';
 import { freePort } from '../harness/free-port.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, type PageResponse } from '../harness/pages.ts';
@@ -187,7 +188,8 @@ test('an operator who signed in by a link adds a passkey soon after, and signs i
   const session = cookieOf(await signIn(), 'naru_console') ?? assert.fail();
   assert.equal((await operator(session).get('/session')).name, 'pass key');
   assert.equal((await signIn({ origin: dashboardUrl })).json.error.type, 'sign_in_refused');
-  const ofOwners = (await owner().send('POST', '/sign-in/passkey/options')).json;
+  const { passkeys } = node.operator.identity;
+  const ofOwners = await passkeys.beginSignIn(passkeySite(dashboardUrl) ?? assert.fail());
   const body = { step: ofOwners.step, response: device.get(ofOwners.options) };
   assert.equal((await operator().send('POST', '/sign-in/passkey', { body })).status, 401);
   // Others neither see nor remove it; the operator does, soon after a sign-in.
