@@ -104,7 +104,22 @@ export interface GenerationDetail {
   /** The app of the three members above (`resolveApp`). */
   readonly app?: App | null;
   readonly external_user?: string | null;
+  /** The texts of the request's `metadata`, by `tagMember`; absent: none. */
+  readonly metadata?: Readonly<Record<string, string>>;
   readonly session_id?: string | null;
+}
+
+/**
+ * The member of a tag in `metadata`. The name is the client's: as it is, it could be that of another
+ * member, of which records are summed by text (`detailMember`).
+ */
+export function tagMember(name: string): string {
+  return `$${name}`;
+}
+
+/** The texts of a request's `metadata`. */
+export function tagsOf({ metadata = {} }: Pick<GenerationDetail, 'metadata'>) {
+  return Object.entries(metadata).map(([member, value]) => ({ name: member.slice(1), value }));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { column, type RowOf, recordOf, uuid } from '../store/record.ts';
 import type { Sql } from '../store/sql.ts';
-import type { GenerationDetail } from './generation.ts';
+import { endUser, tagValue } from './analytics/facts-sql.ts';
+import { type GenerationDetail, tagMember } from './generation.ts';
 
 /** The members of a listing; `g` is the record, `k` its key. */
 export const listingColumns = {
@@ -35,6 +36,8 @@ export const listingColumns = {
         | 'http_referer'
         | 'user_agent'
         | 'refusals'
+        | 'external_user'
+        | 'metadata'
       >
     >('g.detail'),
 };
@@ -70,6 +73,8 @@ export interface GenerationFilter extends ListingFilter, CreatedSpan {
   readonly keyHashes: readonly string[] | null;
   /** IDs of apps, 0 for none: those that count as the apps. */
   readonly appIds: readonly number[] | null;
+  readonly user: string | null;
+  readonly tag: { readonly name: string; readonly value: string } | null;
 }
 
 /** Every record. */
@@ -119,7 +124,8 @@ WITH hit AS MATERIALIZED (
     SELECT id, created_at, key_id, app_id, status, error_type, model, provider, finish_reason, detail
     FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid ORDER BY id DESC LIMIT $5) looked
   WHERE ($6::bytea[] IS NULL OR key_id = ANY (ARRAY(SELECT id FROM api_key WHERE hash = ANY ($6) AND account_id = $1)))
-    AND ($7::bigint[] IS NULL OR app_id = ANY ($7)) AND ${conditionsFrom(8)}
+    AND ($7::bigint[] IS NULL OR app_id = ANY ($7))
+    AND ($8::text IS NULL OR ${endUser} = $8) AND ($9::text IS NULL OR ${tagValue('$9::text')} = $10) AND ${conditionsFrom(11)}
   ORDER BY id DESC LIMIT $4)
 SELECT ${listings.columns}
 FROM hit JOIN generation g ON g.account_id = $1 AND g.id = hit.id
@@ -147,6 +153,9 @@ export async function searchGenerations(
     maxScanned,
     filter.keyHashes?.map((hash) => Buffer.from(hash, 'hex')) ?? null,
     filter.appIds,
+    filter.user,
+    filter.tag === null ? null : tagMember(filter.tag.name),
+    filter.tag?.value ?? null,
     ...conditionValues(filter),
   ]);
   const items = rows.slice(0, limit);
@@ -194,7 +203,7 @@ export async function readListings(
 /** Whether a record passes the filter of a search; the span is not looked at. */
 export function passes(
   row: GenerationListing,
-  filter: ListingFilter & Pick<GenerationFilter, 'keyHashes' | 'appIds'>,
+  filter: ListingFilter & Pick<GenerationFilter, 'keyHashes' | 'appIds' | 'user' | 'tag'>,
 ): boolean {
   const isAny = <Value>(wanted: readonly Value[] | null, value: Value | null | undefined): boolean =>
     wanted === null || (value != null && wanted.includes(value));
@@ -206,7 +215,9 @@ export function passes(
     isAny(filter.providers, row.provider) &&
     isAny(filter.finishReasons, row.finishReason) &&
     isAny(filter.keyHashes, row.key?.hash) &&
-    isAny(filter.appIds, row.detail.app?.id ?? 0)
+    isAny(filter.appIds, row.detail.app?.id ?? 0) &&
+    (filter.user === null || row.detail.external_user === filter.user) &&
+    (filter.tag === null || row.detail.metadata?.[tagMember(filter.tag.name)] === filter.tag.value)
   );
 }
 

@@ -1,18 +1,22 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { resolveApp } from '../generations/apps.ts';
-import type { GenerationDetail } from '../generations/generation.ts';
+import { type GenerationDetail, tagMember } from '../generations/generation.ts';
 import type { Plan } from '../routing/plan.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 
 const maxStoredLength = 500;
+/** What is recorded of `metadata` is what OpenAI accepts. */
+const maxTags = 16;
+const maxTagName = 64;
+const maxTagValue = 512;
 
 /**
  * A client's or upstream's text in a form that every database accepts: bounded, without NUL,
  * without lone surrogates.
  */
-export function storable(text: string): string {
-  return text.slice(0, maxStoredLength).toWellFormed().replaceAll('\0', '\u{fffd}');
+export function storable(text: string, maxLength = maxStoredLength): string {
+  return text.slice(0, maxLength).toWellFormed().replaceAll('\0', '\u{fffd}');
 }
 
 /** What a record contains of the request itself, before there is a response. */
@@ -41,14 +45,27 @@ export type MutableDetail = { -readonly [K in keyof GenerationDetail]?: Generati
 /** What a record contains of the request's body. */
 export function bodyDetail(request: CompletionRequest): MutableDetail {
   const detail: MutableDetail = {
-    requested_models: request.models.map(storable),
+    requested_models: request.models.map((model) => storable(model)),
     streamed: request.stream,
     external_user: storableOr(request.user),
     session_id: storableOr(request.sessionId),
     media_parts: request.mediaParts,
   };
-  if (request.ignored.length > 0) detail.ignored_parameters = request.ignored.map(storable);
+  if (request.ignored.length > 0) detail.ignored_parameters = request.ignored.map((name) => storable(name));
+  const tags = textsOf(request.parameters['metadata']);
+  if (tags.length > 0) detail.metadata = Object.fromEntries(tags);
   return detail;
+}
+
+/** The texts of `metadata`; members of other types, and with longer names, are not recorded. */
+function textsOf(metadata: unknown): readonly (readonly [member: string, value: string])[] {
+  return Object.entries(metadata ?? {})
+    .flatMap(([name, value]: [string, unknown]) =>
+      typeof value === 'string' && name !== '' && name.length <= maxTagName
+        ? [[tagMember(storable(name)), storable(value, maxTagValue)] as const]
+        : [],
+    )
+    .slice(0, maxTags);
 }
 
 /** The candidates of each kind that are recorded. */

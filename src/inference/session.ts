@@ -374,7 +374,7 @@ export class Session implements AttemptContext {
     const tier = candidate == null ? undefined : billedTierOf(candidate.price, totals?.serviceTier ?? null);
     if (tier !== undefined) detail.billed_tier = tier;
     const dropped = totals?.dropped.kinds ?? [];
-    if (dropped.length > 0) detail.dropped_parts = dropped.map(storable);
+    if (dropped.length > 0) detail.dropped_parts = dropped.map((kind) => storable(kind));
     if (ending.usageSource !== undefined) detail.usage_source = ending.usageSource;
     detail.latency_ms =
       this.#firstContentMs === null ? null : Math.round(this.#firstContentMs - exchange.startedMs);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { requirements } from '../errors/messages.ts';
+import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import type { ListingFilter } from '../generations/search-sql.ts';
 import { integerText, listText, maxEntries, parameter } from '../wire/shapes/query.ts';
 import { instantText } from './shapes.ts';
@@ -40,6 +41,24 @@ export const requestListShape = {
   limit: integerText(1, 500).default(100),
 };
 
+/** What requests state of themselves: of each one value, since a value may have commas. */
+export const statedQueryShape = {
+  user: z.string().min(1).max(500).optional().describe('The `user` of requests'),
+  tag: z.string().min(1).max(64).optional().describe('A member of the `metadata` of requests'),
+  tag_value: z.string().min(1).max(512).optional().describe('The value of the member that `tag` names'),
+};
+const statedQuery = z.object(statedQueryShape);
+
+/** The tag and the value of the parameters; null: none. Refuses a value without its tag. */
+export function tagOf({
+  tag,
+  tag_value: value,
+}: z.output<typeof statedQuery>): { readonly name: string; readonly value: string } | null {
+  if (value === undefined) return null;
+  if (tag === undefined) throw refuse('invalid_request', messages.missing('tag'));
+  return { name: tag, value };
+}
+
 const hashes = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${maxEntries - 1}}$`);
 
 /** What the requests of one account are filtered by beside. */
@@ -52,6 +71,7 @@ export const ownListingQueryShape = {
   app: integersText(0, 999_999_999_999_999)
     .optional()
     .describe('IDs of apps, with their merged apps; 0: no app'),
+  ...statedQueryShape,
 };
 
 const listingQuery = z.object(listingQueryShape);

@@ -6,6 +6,7 @@ import { parseInstant } from '../time/clock.ts';
 import { periodAt } from '../time/period.ts';
 import { reading } from '../wire/parse-with.ts';
 import { listText } from '../wire/shapes/query.ts';
+import { statedQueryShape, tagOf } from './generation-query.ts';
 import { micro } from './shapes.ts';
 
 /** The spans that a person chooses from; days and months are Seoul's. */
@@ -38,6 +39,7 @@ export const usageQueryShape = {
   error: listText().optional(),
   finish: listText().optional(),
   outcome: listText().optional().describe('`ok`, `failed` or `cancelled`, as in the list of requests'),
+  ...statedQueryShape,
 };
 const usageQuery = z.object(usageQueryShape);
 
@@ -94,7 +96,14 @@ export function usageQueryOf(
   parameters: UsageParameters,
   of: { readonly accountId: number | null; readonly nowMs: number; readonly keyIds?: readonly string[] },
 ): UsageQuery {
-  const stated = { ...parameters, key: of.keyIds };
+  const { user, tag } = parameters;
+  const value = tagOf(parameters)?.value;
+  const stated = {
+    ...parameters,
+    key: of.keyIds,
+    user: user === undefined ? user : [user],
+    tag: value === undefined ? value : [value],
+  };
   const only = Object.fromEntries(
     (Object.keys(dimensions) as Dimension[]).flatMap((dimension) => {
       const values = stated[dimension];
@@ -103,7 +112,7 @@ export function usageQueryOf(
         : [[dimension, values]];
     }),
   );
-  return { accountId: of.accountId, ...spanOf(parameters, of.nowMs), only };
+  return { accountId: of.accountId, ...spanOf(parameters, of.nowMs), only, tag };
 }
 
 /** The sums in a response. */

@@ -10,6 +10,7 @@ import {
   usagePercentiles,
   usageSeries,
   usageTotals,
+  usedTags,
 } from '../generations/analytics/usage-sql.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { integerText } from '../wire/shapes/query.ts';
@@ -33,11 +34,16 @@ const rankings = {
 } as const;
 const rankingNames = Object.keys(rankings) as [keyof typeof rankings, ...(keyof typeof rankings)[]];
 
-const groupingShape = {
-  by: z.enum(dimensionNames),
-  limit: integerText(1, 100).default(10),
-  ranking: z.enum(rankingNames).default('cost'),
-};
+/** Users and tags are those of an account: of all accounts together, nobody could name them. */
+function groupingShape(area: Area) {
+  const names =
+    area === 'console' ? dimensionNames.filter((name) => name !== 'user' && name !== 'tag') : dimensionNames;
+  return {
+    by: z.enum(names as typeof dimensionNames),
+    limit: integerText(1, 100).default(10),
+    ranking: z.enum(rankingNames).default('cost'),
+  };
+}
 const spanShape = { from: instant, to: instant, as_of: instant };
 /** `value` is null for the values beyond the limit. */
 const valueShape = {
@@ -48,7 +54,12 @@ const valueShape = {
 /** A chart of more hours cannot be read, and would merge the histograms of all of them. */
 const maxSpanOfHoursMs = 8 * 86_400_000;
 
-type Grouping = { readonly by: Dimension; readonly limit: number; readonly ranking: keyof typeof rankings };
+type Grouping = {
+  readonly by: Dimension;
+  readonly limit: number;
+  readonly ranking: keyof typeof rankings;
+  readonly tag?: string | undefined;
+};
 
 /**
  * The rows of usage of one area (U1, U2, U4; A1): of the session's account on the dashboard, of all
@@ -60,6 +71,24 @@ export function usagePages(area: Area, parts: PageContext) {
     groupsPage(area, parts),
     seriesPage(area, parts),
     latencyPage(area, parts),
+  ];
+}
+
+/** The tags of an account, for the dimension `tag`. */
+export function usedTagPages(parts: PageContext) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/usage/tags',
+      summary: 'The members of `metadata` that the requests of a span had, the most used first',
+      query: z.object({ range: usageQueryShape.range, from: usageQueryShape.from, to: usageQueryShape.to }),
+      response: z.strictObject({ items: z.array(z.strictObject({ name: z.string(), requests: z.int() })) }),
+      handle: async ({ session, query }) => {
+        const scope = await usageScopeOf(parts, session, query);
+        const items = await usedTags(parts.reads, scope.query);
+        return { items: items.map(({ name, requests }) => ({ name, requests: Number(requests) })) };
+      },
+    }),
   ];
 }
 
@@ -85,7 +114,7 @@ function groupsPage(area: Area, parts: PageContext) {
     method: 'GET',
     path: `/${area}/api/usage/groups`,
     summary: 'The usage totals of the top values of a dimension, and of all others',
-    query: z.object({ ...usageQueryShape, ...groupingShape }),
+    query: z.object({ ...usageQueryShape, ...groupingShape(area) }),
     response: z.strictObject({
       ...spanShape,
       items: z.array(z.strictObject({ ...valueShape, sums: usageSumsShape })),
@@ -109,8 +138,8 @@ function seriesPage(area: Area, parts: PageContext) {
       'The sums of each hour, day, week or month with usage; in all, or of the first values of a dimension',
     query: z.object({
       ...usageQueryShape,
-      ...groupingShape,
-      by: groupingShape.by.optional(),
+      ...groupingShape(area),
+      by: groupingShape(area).by.optional(),
       step: z.enum(steps),
     }),
     response: z.strictObject({
@@ -141,8 +170,8 @@ function latencyPage(area: Area, parts: PageContext) {
     summary: 'Percentiles of the time to the first token, of the duration (ms) or of the speed (tokens/s)',
     query: z.object({
       ...usageQueryShape,
-      ...groupingShape,
-      by: groupingShape.by.optional(),
+      ...groupingShape(area),
+      by: groupingShape(area).by.optional(),
       step: z.enum(steps).optional().describe('Absent: one value for the whole span'),
       of: z.enum(histogramColumns),
     }),
@@ -190,6 +219,7 @@ function spanOf(query: UsageQuery, clock: Clock) {
   return { from: isoOf(query.fromMs), to: isoOf(query.toMs), as_of: isoOf(clock.now()) };
 }
 
-function groupsOf({ by, limit, ranking }: Grouping) {
+function groupsOf({ by, limit, ranking, tag }: Grouping) {
+  if (by === 'tag' && tag === undefined) throw refuse('invalid_request', messages.missing('tag'));
   return { by, limit, ranking: rankings[ranking] };
 }

@@ -24,7 +24,10 @@ export async function usageScopeOf(
   const nowMs = clock.now();
   if (session.kind === 'operator')
     return {
-      query: usageQueryOf({ ...parameters, app: undefined }, { accountId: null, nowMs }),
+      query: usageQueryOf(
+        { ...parameters, app: undefined, user: undefined, tag: undefined, tag_value: undefined },
+        { accountId: null, nowMs },
+      ),
       named: (_by, { value }) => ({ value, label: null }),
     };
   const { accountId } = session;

@@ -99,7 +99,6 @@ const expected: Readonly<Record<string, Expected | null>> = {
   'operator-tokens': null,
   operators: null,
   prices: null,
-  providers: null,
   slots: null,
 };
 

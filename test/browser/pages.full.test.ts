@@ -523,3 +523,43 @@ test('the ledger and a request are printed without what can be pressed', async (
   assertClean();
   await close();
 });
+
+// pages:U2,U3
+test('usage by end user and by tag leads to the requests, whose list and histogram have the filter', async () => {
+  for (const [user, metadata] of [
+    ['직원 1, 서울', { team: '빨강', stage: 'test' }],
+    ['\u202eشبكة 👩‍👩‍👧', { team: '파랑' }],
+    ['직원 1, 서울', { team: '파랑' }],
+  ] as const)
+    await gateway.send('POST', '/chat/completions', {
+      key: account.key,
+      body: { model: 'test/model', user, metadata, messages: [{ role: 'user', content: 'hello' }] },
+    });
+  await gateway.settled();
+  const { page, axe, assertClean, close } = await openPage('/usage');
+  const by = page.getByRole('combobox', { name: '기준' });
+  await by.selectOption({ label: '최종 사용자' });
+  await page.getByText('기록이 삭제된 요청은 기타에 포함됩니다', { exact: false }).waitFor();
+  await page.getByRole('row', { name: /직원 1, 서울/ }).waitFor();
+  await page.getByRole('row', { name: /사용자 정보 없음/ }).waitFor();
+  await by.selectOption({ label: '태그' });
+  const tag = page.getByRole('combobox', { name: '태그', exact: true });
+  await tag.selectOption({ label: 'stage' });
+  await page.getByRole('row', { name: /^test / }).waitFor();
+  await tag.selectOption({ label: 'team' });
+  await page.getByRole('row', { name: /파랑/ }).waitFor();
+  assert.deepEqual(await axe(), []);
+  const charted = page.waitForRequest(/usage\/series.*tag_value=/);
+  await page.getByRole('link', { name: '빨강' }).click();
+  await page.waitForURL(/\/requests\?.*tag=team/);
+  await charted;
+  const rows = page.getByRole('row', { name: /test\/model/ });
+  await until('one request is listed', async () => (await rows.count()) === 1);
+  await page.getByRole('button', { name: 'team: 빨강' }).waitFor();
+  await page.getByRole('button', { name: '필터 지우기' }).click();
+  await rows.nth(3).waitFor();
+  await page.goto(`/dashboard/requests?user=${encodeURIComponent('직원 1, 서울')}`);
+  await until('two requests are listed', async () => (await rows.count()) === 2);
+  assertClean();
+  await close();
+});

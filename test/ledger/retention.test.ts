@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { keepHours } from '../../src/generations/analytics/rolling-sql.ts';
+import { usageBy } from '../../src/generations/analytics/usage-sql.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { Journal } from '../../src/ledger/journal/journal.ts';
 import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
@@ -83,6 +84,9 @@ test('K1: Records of months before the last may be dropped; no entry, no balance
   await ledger.settle({ ...late, settledAtMs: april + 60_000, day: seoulDayAt(april + 60_000) });
   ledger.clock.freeze('2026-06-10T12:00:00+09:00');
   const before = await everything(ledger);
+  const usage = { accountId: ledger.accountId, fromMs: march - 31 * 86_400_000, toMs: ledger.clock.now() };
+  const byUser = () => usageBy(ledger.database, usage, { by: 'user', limit: 1, ranking: 'cost' });
+  const [everyone] = await byUser();
 
   const planned = await prune(ledger, april, true);
   assert.deepEqual(planned, {
@@ -99,6 +103,10 @@ test('K1: Records of months before the last may be dropped; no entry, no balance
   assert.deepEqual(await ledger.differences(), []);
   assert.equal((await ledger.operator.verifyLedger()).generations, 261 - 119);
   assert.equal(await ledger.operator.readGeneration(late.uuid as never), null);
+  // Who the dropped requests were for is not known any more, but what they cost is.
+  const [known, others] = await byUser();
+  assert.deepEqual([everyone?.value, known?.value, others?.value], ['', '', null]);
+  assert.deepEqual([others?.requests, (known?.cost ?? 0n) + (others?.cost ?? 0n)], [119n, everyone?.cost]);
   assert.deepEqual(await prune(ledger, april), { kind: 'pruned', months: [] });
   // The first of April stays.
   const kept = await Array.fromAsync(ledger.operator.exportGenerations(null));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
-import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -129,6 +129,95 @@ test('the console sees all accounts, without their keys', async () => {
     keys.items.map(({ value }: { value: string }) => value),
     ['0'],
   );
+});
+
+/** What a client may state of itself. */
+const users = ['alice', 'a,b', '\u202eشبكة', '👩‍👩‍👧', '__proto__', '사'.repeat(500), '', undefined];
+const tags: readonly unknown[] = [
+  { team: 'red', latency_ms: '"7"' },
+  { team: 'blue', reasoning_tokens: 'x' },
+  { team: 'red', ['__proto__']: 'own', generation_ms: '}' },
+  { team: '가'.repeat(512), count: 7 },
+  Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`name ${n}`, `${n}`])),
+  { ['n'.repeat(65)]: 'too long a name', '': 'no name', team: '' },
+  {},
+  undefined,
+];
+
+// pages:U2
+test('usage by end user and by tag adds up to the ledger, whatever their values are', async () => {
+  const own = await gateway.account();
+  const mine = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(own.accountId));
+  const costs = new Map<string, bigint>();
+  const add = (name: string, cost: bigint) => costs.set(name, (costs.get(name) ?? 0n) + cost);
+  for (const [n, user] of users.entries()) {
+    upstream.next(reply.chat('x', { usage: usage(n + 1, 2 ** n) }));
+    const { json } = await gateway.send('POST', '/chat/completions', {
+      key: own.key,
+      body: { model: 'a/one', user, metadata: tags[n], messages: [{ role: 'user', content: 'hello' }] },
+    });
+    const cost = BigInt(Math.round(json.usage.cost * 1e6));
+    add('all', cost);
+    add(`user ${user ?? ''}`, cost);
+    add(`team ${(tags[n] as { team?: string } | undefined)?.team ?? ''}`, cost);
+  }
+  await gateway.settled();
+  const { sums } = await mine.get('/usage/totals?range=today');
+  assert.equal(BigInt(sums.cost_micro), costs.get('all'));
+  type Groups = readonly { readonly value: string | null; readonly sums: { readonly cost_micro: string } }[];
+  const groupsOf = async (query: string): Promise<Groups> =>
+    (await mine.get(`/usage/groups?range=today&${query}`)).items;
+  const sumOf = (groups: Groups) => groups.reduce((sum, one) => sum + BigInt(one.sums.cost_micro), 0n);
+  for (const [query, name] of [
+    ['by=user', 'user'],
+    ['by=tag&tag=team', 'team'],
+  ] as const) {
+    const groups = await groupsOf(query);
+    for (const { value, sums: found } of groups)
+      assert.equal(BigInt(found.cost_micro), costs.get(`${name} ${value}`), `${name} ${value}`);
+    assert.equal(sumOf(groups), costs.get('all'));
+    const first = await groupsOf(`${query}&limit=2`);
+    assert.deepEqual(first.slice(0, 2), groups.slice(0, 2));
+    assert.deepEqual([first.length, first[2]?.value, sumOf(first)], [3, null, costs.get('all')]);
+    const { points } = await mine.get(`/usage/series?range=today&step=day&limit=1&${query}`);
+    assert.equal(sumOf(points), costs.get('all'));
+  }
+  const names: readonly string[] = (await mine.get('/usage/tags?range=today')).items.map(
+    (item: { name: string }) => item.name,
+  );
+  assert.deepEqual([names[0], names.includes('__proto__'), names.includes('name 16')], ['team', true, false]);
+  assert.ok(names.every((name) => name !== '' && name !== 'count' && name.length <= 64));
+  for (const [n, user] of users.entries()) {
+    if (user === undefined || user === '') continue;
+    const query = new URLSearchParams({ user });
+    const totals = await mine.get(`/usage/totals?range=today&${query}`);
+    assert.equal(totals.sums.requests, 1, user);
+    const { items } = await mine.get(`/generations?${query}`);
+    assert.deepEqual([items.length, items[0].user], [1, user]);
+    const detail = await mine.get(`/generations/${items[0].id}`);
+    assert.deepEqual(detail.listing.tags, items[0].tags);
+    const shown = Object.entries(tags[n] ?? {}).filter(
+      ([name, value]) => typeof value === 'string' && name !== '' && name.length <= 64,
+    );
+    assert.deepEqual(
+      items[0].tags,
+      shown.slice(0, 16).map(([name, value]) => ({ name, value })),
+    );
+  }
+  const red = await mine.get('/usage/groups?by=user&range=today&tag=team&tag_value=red');
+  assert.deepEqual(
+    red.items.map(({ value }: { value: string }) => value).sort(),
+    [users[0], users[2]].sort(),
+  );
+  assert.equal((await mine.get('/generations?tag=team&tag_value=red')).items.length, 2);
+  assert.equal((await mine.get('/generations?tag=__proto__&tag_value=own')).items.length, 1);
+  for (const query of ['usage/groups?by=tag', 'usage/totals?tag_value=red', 'generations?tag_value=red'])
+    assert.match((await mine.send('GET', `/${query}`)).json.error.message.en, /`tag` is missing/, query);
+  assert.equal((await operator.send('GET', '/usage/groups?by=user')).status, 400);
+  const viewed = await operator.get(`/accounts/${own.accountId}/usage/groups?range=today&by=user`);
+  assert.equal(sumOf(viewed.items), costs.get('all'));
+  // The names of tags are the client's, and no member of the record that is rolled up.
+  for await (const _ of gateway.operator.rebuildUsage({}));
 });
 
 // pages:U2

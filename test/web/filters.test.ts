@@ -18,6 +18,9 @@ const nothing: RequestFilter = {
   key: [],
   app: [],
   finish: [],
+  user: [],
+  tag: [],
+  tag_value: [],
 };
 
 test('every value of a filter reaches the API, and a value of another form is left out', () => {
@@ -33,6 +36,9 @@ test('every value of a filter reaches the API, and a value of another form is le
       key: [one, other, 'c'],
       app: ['0', '12', '-1'],
       finish: ['stop', 'length'],
+      user: ['a,b'],
+      tag: ['team'],
+      tag_value: ['red, blue'],
     }),
     {
       outcome: 'failed',
@@ -43,8 +49,12 @@ test('every value of a filter reaches the API, and a value of another form is le
       key: `${one},${other}`,
       app: '0,12',
       finish_reason: 'stop,length',
+      user: 'a,b',
+      tag: 'team',
+      tag_value: 'red, blue',
     },
   );
+  assert.deepEqual(requestQuery({ ...nothing, tag_value: ['red'] }), {});
   for (const name of chipNames) assert.deepEqual(requestQuery({ ...nothing, [name]: [] }), {}, name);
 });
 

@@ -1,17 +1,22 @@
 import type { Sql } from '../../store/sql.ts';
+import { tagMember } from '../generation.ts';
 import {
   dimensionColumns,
+  endUser,
   type HourSpan,
   type histogramColumns,
   idsOfSpan,
   recordFacts,
   settledIn,
   sumColumns,
+  tagValue,
 } from './facts-sql.ts';
 import { readRolledUntil } from './rolling-sql.ts';
 
 /**
- * What usage is grouped and filtered by. Values are texts: ids of keys and apps, statuses, names.
+ * What usage is grouped and filtered by. Values are texts: ids of keys and apps, statuses, names. The
+ * last two are those of requests themselves (`user`, a member of `metadata`): any number of values, so
+ * that they are read from the records and not rolled up.
  */
 export const dimensions = {
   key: 'key_id::text',
@@ -23,6 +28,8 @@ export const dimensions = {
   finish: 'finish_reason',
   outcome:
     "CASE WHEN status = 499 THEN 'cancelled' WHEN status >= 400 OR error_type <> '' THEN 'failed' ELSE 'ok' END",
+  user: 'end_user',
+  tag: 'tag',
 } as const;
 export type Dimension = keyof typeof dimensions;
 
@@ -40,8 +47,10 @@ export interface UsageQuery {
   readonly accountId: number | null;
   readonly fromMs: number;
   readonly toMs: number;
-  /** The accepted values of dimensions; for all accounts there are no keys and apps. */
+  /** The accepted values of dimensions; for all accounts there are no keys, apps, users and tags. */
   readonly only?: Partial<Readonly<Record<Dimension, readonly string[]>>>;
+  /** The member of `metadata` that the dimension `tag` is. */
+  readonly tag?: string | undefined;
 }
 
 /** What a query needs of the facts. */
@@ -62,12 +71,14 @@ export const isFailed = "(status <> 499 AND (status >= 400 OR error_type <> ''))
  */
 export async function factsOf(
   sql: Sql,
-  { accountId, fromMs, toMs, only = {} }: UsageQuery,
+  { accountId, fromMs, toMs, only = {}, tag = '' }: UsageQuery,
   { by, distribution }: FactsNeeded = {},
 ): Promise<{ readonly text: string; readonly values: unknown[] }> {
   const from = Math.floor(fromMs / hourMs) * hourMs;
   const to = Math.ceil(toMs / hourMs) * hourMs;
-  const rolledUntil = Math.min(to, Math.max(from, (await readRolledUntil(sql)) ?? from));
+  const ofRecords = (['user', 'tag'] as const).filter((name) => by === name || only[name] !== undefined);
+  const rolledUntil =
+    ofRecords.length > 0 ? from : Math.min(to, Math.max(from, (await readRolledUntil(sql)) ?? from));
   const values: unknown[] = [];
   const add = (value: unknown): string => `$${values.push(value)}`;
   const instant = (epochMs: number): string => `${add(new Date(epochMs).toISOString())}::timestamptz`;
@@ -77,10 +88,16 @@ export async function factsOf(
     return { fromId: `${add(fromId)}::uuid`, toId: `${add(toId)}::uuid` };
   };
   const histograms = distribution === undefined ? [] : [`${distribution}_at`, `${distribution}_n`];
-  const columns = ['hour', ...dimensionColumns, ...sumColumns, ...histograms].join(', ');
+  const more = ofRecords.map((name) => dimensions[name]);
+  const columns = ['hour', ...dimensionColumns, ...sumColumns, ...histograms];
+  // What dropped records left has no user and no tag (null), and counts among all others.
+  const rolled =
+    ofRecords.length === 0
+      ? { table: 'usage_hour', untilMs: rolledUntil }
+      : { table: 'pruned_usage_hour', untilMs: to };
   const parts = [
-    `SELECT ${columns} FROM usage_hour
-     WHERE account_id = ${account} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
+    `SELECT ${[...columns, ...more.map((name) => `NULL::text AS ${name}`)].join(', ')} FROM ${rolled.table}
+     WHERE account_id = ${account} AND hour >= ${instant(from)} AND hour < ${instant(rolled.untilMs)}`,
   ];
   if (rolledUntil < to) {
     const live = {
@@ -89,9 +106,12 @@ export async function factsOf(
       from: instant(rolledUntil),
       to: instant(to),
     };
-    parts.push(
-      `SELECT ${liveColumns(accountId === null, distribution)} FROM (${recordFacts(recordsSql(live))}) l`,
+    const read = ofRecords.map(
+      (name) =>
+        `${name === 'user' ? endUser : tagValue(`${add(tagMember(tag))}::text`)} AS ${dimensions[name]}`,
     );
+    const own = [liveColumns(accountId === null, distribution), ...more].join(', ');
+    parts.push(`SELECT ${own} FROM (${recordFacts(recordsSql(live), read)}) l`);
   }
   const accepted = (Object.keys(only) as Dimension[]).map(
     (dimension) => `${dimensions[dimension]} = ANY (${add(only[dimension])}::text[])`,
@@ -99,7 +119,7 @@ export async function factsOf(
   const where = accepted.length === 0 ? '' : ` WHERE ${accepted.join(' AND ')}`;
   const facts = parts.join(' UNION ALL ');
   const areAppsNeeded = accountId !== null && (by === 'app' || only.app !== undefined);
-  const counted = areAppsNeeded ? countedAsMerged(columns, facts, account) : facts;
+  const counted = areAppsNeeded ? countedAsMerged([...columns, ...more].join(', '), facts, account) : facts;
   return { text: `SELECT *, ${isFailed} AS is_failed FROM (${counted}) u${where}`, values };
 }
 

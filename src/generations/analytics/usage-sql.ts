@@ -1,5 +1,5 @@
 import type { Sql } from '../../store/sql.ts';
-import { sumColumns } from './facts-sql.ts';
+import { idsOfSpan, settledIn, sumColumns } from './facts-sql.ts';
 import { centreOf } from './histogram.ts';
 import {
   type Dimension,
@@ -76,6 +76,29 @@ export async function usageBy(
     values,
   );
 }
+
+/** The names of the members of `metadata` that requests of an account had, the most used first. */
+export function usedTags(
+  sql: Sql,
+  { accountId, fromMs, toMs }: UsageQuery,
+): Promise<readonly { readonly name: string; readonly requests: bigint }[]> {
+  const span = {
+    account: '$1',
+    from: '$2::timestamptz',
+    to: '$3::timestamptz',
+    fromId: '$4::uuid',
+    toId: '$5::uuid',
+  };
+  const instants = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString());
+  return sql.query(
+    `SELECT substr(member, 2) AS name, count(*) AS requests FROM (${settledIn(span)}) g, json_object_keys(g.detail->'metadata') member
+     WHERE strpos(g.detail::text, '"metadata":') > 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxTags}`,
+    [accountId, ...instants, ...idsOfSpan({ fromMs, toMs })],
+  );
+}
+
+/** More than a person chooses from. */
+const maxTags = 100;
 
 /**
  * The usage of one model at one provider with one price. Answers that broke off, which are free, have
@@ -185,7 +208,7 @@ export async function usagePercentiles(
 
 /** $1 is the account: `factsOf` numbers it first. */
 const withoutHiddenApps =
-  ' WHERE app_id NOT IN (SELECT h.app_id FROM app_preference h WHERE h.account_id = $1::bigint AND h.is_hidden)';
+  ' AND app_id NOT IN (SELECT h.app_id FROM app_preference h WHERE h.account_id = $1::bigint AND h.is_hidden)';
 
 /**
  * `facts` and `named`: the facts with the column `value`, by which they are grouped, and its `place`
@@ -198,7 +221,7 @@ function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2], areFew
       first AS (SELECT NULL::text AS value, 0 AS place)`;
   const column = dimensions[groups.by];
   return `facts AS ${areFew ? '' : 'NOT '}MATERIALIZED (${text}),
-     first AS (SELECT value, row_number() OVER () AS place FROM (SELECT ${column} AS value FROM facts${groups.by === 'app' ? withoutHiddenApps : ''} GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
+     first AS (SELECT value, row_number() OVER () AS place FROM (SELECT ${column} AS value FROM facts WHERE ${column} IS NOT NULL${groups.by === 'app' ? withoutHiddenApps : ''} GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
                LIMIT ${Math.trunc(groups.limit)}) f),
      named AS (SELECT facts.*, first.value, coalesce(first.place, 0) AS place FROM facts LEFT JOIN first ON first.value = ${column})`;
 }

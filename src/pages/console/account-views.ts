@@ -8,7 +8,7 @@ import { ledgerPages } from '../dashboard/ledger.ts';
 import { statementPages } from '../dashboard/statement.ts';
 import type { AnyPageRoute, PageCall } from '../page-route.ts';
 import type { OwnerSession } from '../page-session.ts';
-import { usagePages } from '../usage-rows.ts';
+import { usagePages, usedTagPages } from '../usage-rows.ts';
 import { accountIdOf } from './account-shape.ts';
 import { assertAccount } from './accounts.ts';
 
@@ -34,6 +34,7 @@ export function accountViewPages(context: ConsoleContext) {
     ...statementPages(context),
     ...generationPages({ ...context, settlements: { find: () => undefined } }),
     ...usagePages('dashboard', context),
+    ...usedTagPages(context),
     ...creditPages({ ...context, balanceOf: (id) => balanceOf(reads, id) }),
     ...appReadPages(context),
   ];

@@ -239,6 +239,8 @@ async function lastRequestOf(reads: Database, accountId: number, appId: number) 
     toMs: null,
     keyHashes: null,
     appIds: preferences.idsOf(appId),
+    user: null,
+    tag: null,
   };
   const { items } = await searchGenerations(reads, filter, null, 1);
   const [last] = items;

@@ -3,7 +3,7 @@ import type { PriceVersion } from '../../catalogue/prices-sql.ts';
 import type { AppPreferences } from '../../generations/app-preferences-sql.ts';
 import { type AttemptPhases, phasesOf } from '../../generations/attempt-phases.ts';
 import type { GenerationDetail } from '../../generations/generation.ts';
-import { generationBody } from '../../generations/generation.ts';
+import { generationBody, tagsOf } from '../../generations/generation.ts';
 import { type GenerationListing, outcomeOf } from '../../generations/search-sql.ts';
 import { usageClasses } from '../../money/price.ts';
 import { costCalculation } from '../../operations/cost-calculation.ts';
@@ -44,6 +44,10 @@ export const listingShape = z.strictObject({
   generation_ms: milliseconds.describe('The time to the last token'),
   streamed: z.boolean().nullable(),
   refusals: z.int().nullable().describe('The number of rejected requests that this record counts'),
+  user: z.string().nullable().describe('The `user` of the request'),
+  tags: z
+    .array(z.strictObject({ name: z.string(), value: z.string() }))
+    .describe('The texts of its `metadata`'),
 });
 
 const attemptShape = z.strictObject({
@@ -144,6 +148,8 @@ export function listingBody(row: GenerationListing, apps: AppPreferences): z.inp
     generation_ms: detail.generation_ms ?? null,
     streamed: detail.streamed ?? null,
     refusals: detail.refusals ?? null,
+    user: detail.external_user ?? null,
+    tags: tagsOf(detail),
   };
 }
 

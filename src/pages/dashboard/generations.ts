@@ -13,7 +13,7 @@ import { type GenerationUuid, parseGenerationId } from '../../wire/ids/generatio
 import { generationOfRequest } from '../../wire/ids/request-id.ts';
 import type { DashboardContext } from '../context.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
-import { listingFilterOf, ownListingQueryShape, requestListShape } from '../generation-query.ts';
+import { listingFilterOf, ownListingQueryShape, requestListShape, tagOf } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { pageOf } from '../shapes.ts';
 import { detailBody, detailShape, listingBody, listingShape } from './generation-shape.ts';
@@ -40,6 +40,8 @@ export function generationPages(parts: RecordReads) {
           ...listingFilterOf(query),
           keyHashes: query.key ?? null,
           appIds: query.app?.flatMap((id) => apps.idsOf(id)) ?? null,
+          user: query.user ?? null,
+          tag: tagOf(query),
         };
         const before = query.cursor === undefined ? null : readCursor(query.cursor, uuidOf);
         const { items, next } = await searchGenerations(parts.reads, filter, before, query.limit);

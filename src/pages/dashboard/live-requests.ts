@@ -8,7 +8,7 @@ import {
 } from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
 import type { DashboardContext } from '../context.ts';
-import { listingFilterOf, listingQueryShape, ownListingQueryShape } from '../generation-query.ts';
+import { listingFilterOf, listingQueryShape, ownListingQueryShape, tagOf } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { type Poll, SharedPolls } from '../shared-polls.ts';
 import type { WatchEvent } from '../watchers.ts';
@@ -41,8 +41,8 @@ export function liveRequestPages(parts: DashboardContext) {
       format: 'stream',
       handle: (call) => {
         const { accountId } = call.session;
-        const { key: keyHashes = null, app } = call.query;
-        const filter = { ...listingFilterOf(call.query), keyHashes };
+        const { key: keyHashes = null, app, user = null } = call.query;
+        const filter = { ...listingFilterOf(call.query), keyHashes, user, tag: tagOf(call.query) };
         return parts.watchers.watch(call, (push) =>
           polls.join(
             String(accountId),

@@ -7,7 +7,7 @@ import { dashboardSearchPage } from '../search-rows.ts';
 import { ownerSessionPage, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages } from '../sign-in-rows.ts';
 import { dashboardTopupPages } from '../topup-rows.ts';
-import { usagePages } from '../usage-rows.ts';
+import { usagePages, usedTagPages } from '../usage-rows.ts';
 import { accountPages } from './account.ts';
 import { alertPages } from './alerts.ts';
 import { appPages } from './apps.ts';
@@ -44,6 +44,7 @@ export function dashboardRows(parts: DashboardContext) {
     ...liveRequestPages(parts),
     ...modelPages(parts),
     ...usagePages('dashboard', parts),
+    ...usedTagPages(parts),
     ...appPages(parts),
     ...rankingPages(parts),
     ...dashboardTopupPages(parts),

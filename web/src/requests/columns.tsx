@@ -129,9 +129,16 @@ export function useRequestColumns(): readonly Column<RequestRow>[] {
       hiddenText('generationId', t('column.generationId'), ({ id }) => id),
       hiddenText('requestId', t('column.requestId'), (row) => row.request_id),
       hiddenText('errorType', t('column.errorType'), (row) => row.error_type),
+      hiddenText('user', t('column.user'), (row) => row.user),
+      hiddenText('tags', t('column.tags'), (row) => tagsOf(row) || null),
     ],
     [format, t],
   );
+}
+
+/** The texts of the `metadata` of a request. */
+export function tagsOf({ tags }: RequestRow): string {
+  return tags.map(({ name, value }) => `${name}=${value}`).join(', ');
 }
 
 /** What a file has of each request, and the table only where it is chosen. */

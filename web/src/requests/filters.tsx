@@ -19,7 +19,7 @@ export function RequestFilters({ source, search, change }: RequestFiltersProps) 
   const { t } = useTranslation('requests');
   const [find, setFind] = useState(search.find);
   const { filters, setFilters, query } = useUsageSearch();
-  const options = useFilterOptions(source, query.range, dimensionsOf(source));
+  const options = useFilterOptions(source, query.range, dimensionsOf(source), filters);
   return (
     <div className="flex flex-wrap items-center gap-2">
       <form

@@ -7,7 +7,7 @@ import { CodeBlock } from '../ui/code-block.tsx';
 import { CopyableId } from '../ui/copy.tsx';
 import { Duration, Figure, FigureRow, Money, None, Properties, Time } from '../ui/figures.tsx';
 import { Candidates } from './candidates.tsx';
-import { Outcome } from './columns.tsx';
+import { Outcome, tagsOf } from './columns.tsx';
 import type { Detail } from './detail.ts';
 import { Price } from './price.tsx';
 
@@ -59,6 +59,8 @@ export function RequestDetail({ detail, back, actions, keyLink, appLink, curl }:
               { name: t('time'), value: <Time at={listing.created_at} style="millisecond" /> },
               { name: t('key'), value: <Named name={listing.key?.name} link={keyLink} /> },
               { name: t('app'), value: <Named name={listing.app?.name} link={appLink} /> },
+              { name: t('requests:column.user'), value: listing.user ?? <None /> },
+              { name: t('requests:column.tags'), value: tagsOf(listing) || <None /> },
               { name: t('userAgent'), value: record.user_agent ?? <None /> },
               { name: t('finish'), value: listing.finish_reason ?? <None /> },
               { name: t('streamed'), value: t(listing.streamed === true ? 'yes' : 'no') },

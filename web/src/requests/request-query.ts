@@ -1,3 +1,5 @@
+import { type StatedLists, statedQuery } from '../usage/stated.ts';
+
 /** The filters whose values are chips that can be removed, each with the parameter of the API and its form. */
 const parameters = {
   status: { name: 'status', form: /^[1-5]\d\d$/ },
@@ -15,14 +17,16 @@ export const outcomes = ['', 'ok', 'failed', 'cancelled'] as const;
 export type OutcomeFilter = (typeof outcomes)[number];
 
 /** The filters as they stand in the URL; of several values of one filter each is accepted. */
-export type RequestFilter = { readonly outcome: OutcomeFilter } & {
-  readonly [Name in ChipName]: readonly string[];
-};
+export type RequestFilter = { readonly outcome: OutcomeFilter } & StatedLists & {
+    readonly [Name in ChipName]: readonly string[];
+  };
 
 /** A filter as the API takes it. */
-export type RequestQuery = { readonly outcome?: 'ok' | 'failed' | 'cancelled' } & {
-  readonly [Name in ChipName as (typeof parameters)[Name]['name']]?: string;
-};
+export type RequestQuery = { readonly outcome?: 'ok' | 'failed' | 'cancelled' } & ReturnType<
+  typeof statedQuery
+> & {
+    readonly [Name in ChipName as (typeof parameters)[Name]['name']]?: string;
+  };
 
 /** The parameters of a filter; values of another form are left out. */
 export function requestQuery(filter: RequestFilter): RequestQuery {
@@ -31,5 +35,9 @@ export function requestQuery(filter: RequestFilter): RequestQuery {
     const values = filter[chip].filter((value) => form.test(value));
     return values.length === 0 ? [] : [[name, values.join(',')]];
   });
-  return { ...(filter.outcome === '' ? {} : { outcome: filter.outcome }), ...Object.fromEntries(lists) };
+  return {
+    ...(filter.outcome === '' ? {} : { outcome: filter.outcome }),
+    ...Object.fromEntries(lists),
+    ...statedQuery(filter),
+  };
 }

@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import { instantsOf } from '../app/range-instants.ts';
 import { list, oneOf, type SearchSchema, text, useRange, useSearchParams } from '../app/search-params.ts';
+import { stated } from '../usage/stated.ts';
 import { type ChipName, chipNames, outcomes, type RequestFilter, requestQuery } from './request-query.ts';
 
 /** What stands in the URL of a list of requests. */
@@ -15,6 +16,9 @@ const schema: SearchSchema<RequestSearch> = {
   key: list(),
   app: list(),
   finish: list(),
+  user: list(),
+  tag: list(),
+  tag_value: list(),
 };
 
 const pageRows = 100;
@@ -27,7 +31,8 @@ export function useRequestSearch(names: readonly ChipName[] = chipNames) {
   const [range, setRange] = useRange();
   const [found, change] = useSearchParams(schema);
   const search = useMemo((): RequestSearch => {
-    const others = chipNames.filter((name) => !names.includes(name));
+    const lists = chipNames.filter((name) => !names.includes(name));
+    const others = lists.length === 0 ? [] : [...lists, ...stated];
     return { ...found, ...Object.fromEntries(others.map((name) => [name, []])) };
   }, [found, names]);
   const filter = useMemo(() => requestQuery(search), [search]);

@@ -19,13 +19,15 @@ export interface UsageColumnsOptions {
   readonly source: UsageSource;
   readonly by: Dimension;
   readonly metric: Metric;
+  /** The tag that `by` is. */
+  readonly tag: string | undefined;
   /** The percentiles of the groups, for a metric that has them. */
   readonly points: ResponseOf<'GET /dashboard/api/usage/latency'>['points'] | undefined;
 }
 
 /** The columns of usage by a dimension; names and error rates lead to their requests. */
 export function useUsageColumns(options: UsageColumnsOptions): readonly Column<Row>[] {
-  const { source, by, metric, points } = options;
+  const { source, by, metric, tag, points } = options;
   const { t } = useTranslation('usage');
   const format = useFormat();
   const nameOf = useValueNames();
@@ -33,9 +35,9 @@ export function useUsageColumns(options: UsageColumnsOptions): readonly Column<R
     (): readonly Column<Row>[] => [
       {
         id: 'value',
-        header: t(`by.${by}`),
+        header: by === 'tag' ? (tag ?? t('by.tag')) : t(`by.${by}`),
         cell: ({ value, label }) => (
-          <RequestsLink source={source} filter={filterOf(by, value)}>
+          <RequestsLink source={source} filter={filterOf(by, tag, value)}>
             {nameOf(by, value, label)}
           </RequestsLink>
         ),
@@ -85,7 +87,7 @@ export function useUsageColumns(options: UsageColumnsOptions): readonly Column<R
           ) : (
             <RequestsLink
               source={source}
-              filter={sums.failures === 0 ? null : filterOf(by, value)}
+              filter={sums.failures === 0 ? null : filterOf(by, tag, value)}
               outcome="failed"
             >
               {format.percent(sums.failures / sums.requests)}
@@ -94,11 +96,16 @@ export function useUsageColumns(options: UsageColumnsOptions): readonly Column<R
         value: ({ sums }) => (sums.requests === 0 ? null : sums.failures / sums.requests),
       },
     ],
-    [source, by, metric, points, format, nameOf, t],
+    [source, by, metric, tag, points, format, nameOf, t],
   );
 }
 
 /** The requests of a group as a filter; null where the list cannot be filtered so. */
-function filterOf(by: Dimension, value: string | null): Readonly<Record<string, string>> | null {
-  return value === null || value === '' ? null : { [by]: value };
+function filterOf(
+  by: Dimension,
+  tag: string | undefined,
+  value: string | null,
+): Readonly<Record<string, string>> | null {
+  if (value === null || value === '') return null;
+  return by === 'tag' ? { tag: tag ?? '', tag_value: value } : { [by]: value };
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ReadError } from '../app/read-error.tsx';
 import { flag, oneOf, type SearchSchema, useSearchParams } from '../app/search-params.ts';
@@ -12,7 +13,7 @@ import { useFilterOptions } from './filter-options.ts';
 import { isDistribution, type Metric, metrics, type Percentile, percentiles } from './metrics.ts';
 import { UsageChart } from './usage-chart.tsx';
 import { useUsageColumns } from './usage-columns.tsx';
-import { type Dimension, dimensions, useUsageSearch } from './usage-search.ts';
+import { type Dimension, dimensions, rangeQuery, useUsageSearch } from './usage-search.ts';
 import { dimensionsOf, type UsageSource, usageQuery } from './usage-source.ts';
 
 const steps = ['auto', 'hour', 'day', 'week', 'month'] as const;
@@ -37,15 +38,19 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
   const { t } = useTranslation('usage');
   const [view, change] = useSearchParams(schema);
   const { metric, percentile } = view;
-  const by = dimensionsOf(source).find((one) => one === view.by) ?? 'model';
-  const { range, setRange, filters, setFilters, query } = useUsageSearch();
+  const { range, setRange, filters, setFilters, query: ofPage } = useUsageSearch();
+  const wanted = dimensionsOf(source).find((one) => one === view.by) ?? 'model';
+  const tags = useQuery({ ...usageQuery(source, 'tags', rangeQuery(range)), enabled: wanted === 'tag' });
+  const tag = filters['tag']?.[0] ?? tags.data?.items[0]?.name;
+  const by = wanted === 'tag' && tag === undefined ? 'model' : wanted;
+  const query = by === 'tag' && tag !== undefined ? { ...ofPage, tag } : ofPage;
   const isTooLong = view.step === 'hour' && !hasHours(range);
   const step = isTooLong ? 'day' : view.step;
   // The values of these two are read when a link has chosen one.
   const offered = dimensionsOf(source).filter(
     (name) => (name !== 'error' && name !== 'finish') || (filters[name]?.length ?? 0) > 0,
   );
-  const options = useFilterOptions(source, query.range, offered);
+  const options = useFilterOptions(source, query.range, offered, filters);
   const ranking = isDistribution(metric) || metric === 'error_rate' ? 'requests' : metric;
   const groups = useQuery(usageQuery(source, 'groups', { ...query, by, limit: 100, ranking }));
   const latency = useQuery({
@@ -58,10 +63,30 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
     }),
     enabled: isDistribution(metric),
   });
-  const columns = useUsageColumns({ source, by, metric, points: latency.data?.points });
+  const columns = useUsageColumns({ source, by, metric, tag, points: latency.data?.points });
   return (
     <>
-      <Controls source={source} by={by} view={{ ...view, step }} onChange={change} />
+      <Controls source={source} by={wanted} view={{ ...view, step }} onChange={change}>
+        {wanted !== 'tag' || tag === undefined ? null : (
+          <Field label={t('by.tag')}>
+            <Select
+              value={tag}
+              onChange={({ target }) => setFilters({ tag: [target.value], tag_value: [] })}
+              options={[...new Set([tag, ...(tags.data?.items ?? []).map(({ name }) => name)])].map(
+                (value) => ({
+                  value,
+                  label: value,
+                }),
+              )}
+            />
+          </Field>
+        )}
+      </Controls>
+      {wanted === 'user' || wanted === 'tag' ? (
+        <p className="text-sm text-muted">
+          {t(by !== wanted && tags.data !== undefined ? 'noTags' : 'ofRecords')}
+        </p>
+      ) : null}
       {isTooLong ? (
         <p role="status" className="flex flex-wrap items-center gap-2 text-sm text-muted">
           {t('noHours')}
@@ -99,11 +124,14 @@ function Controls({
   by,
   view,
   onChange,
+  children,
 }: {
   source: UsageSource;
   by: Dimension;
   view: View;
   onChange: (changes: Partial<View>) => void;
+  /** What `by` needs beside. */
+  children: ReactNode;
 }) {
   const { t } = useTranslation('usage');
   const { metric, step, percentile } = view;
@@ -123,6 +151,7 @@ function Controls({
           options={dimensionsOf(source).map((value) => ({ value, label: t(`by.${value}`) }))}
         />
       </Field>
+      {children}
       <Segmented
         label={t('stepLabel')}
         value={step}

@@ -4,14 +4,16 @@ import { maxDaysOfHours, type Range } from '../format/range.ts';
 import { startOfDay } from '../format/time.ts';
 import type { FilterValues } from '../ui/filter-bar.tsx';
 import type { Step } from './series.ts';
+import { type StatedLists, statedQuery } from './stated.ts';
 
 const dayMs = 86_400_000;
 
 /** What usage is grouped and filtered by. */
-export const dimensions = ['model', 'provider', 'app', 'key', 'status', 'error', 'finish'] as const;
+const listed = ['model', 'provider', 'app', 'key', 'status', 'error', 'finish'] as const;
+export const dimensions = [...listed, 'user', 'tag'] as const;
 export type Dimension = (typeof dimensions)[number];
 
-type Lists = { readonly [Name in Dimension]: readonly string[] };
+type Lists = Readonly<Record<(typeof listed)[number], readonly string[]>> & StatedLists;
 
 const filterSchema: SearchSchema<Lists> = {
   model: list(),
@@ -21,6 +23,9 @@ const filterSchema: SearchSchema<Lists> = {
   status: list(),
   error: list(),
   finish: list(),
+  user: list(),
+  tag: list(),
+  tag_value: list(),
 };
 
 /** The range of a query: the days of a chosen range are inclusive, the API's instants are half open. */
@@ -48,8 +53,9 @@ export function useUsageSearch() {
     () => ({
       ...rangeQuery(range),
       ...Object.fromEntries(
-        dimensions.flatMap((name) => (filters[name].length === 0 ? [] : [[name, filters[name].join(',')]])),
+        listed.flatMap((name) => (filters[name].length === 0 ? [] : [[name, filters[name].join(',')]])),
       ),
+      ...statedQuery(filters),
     }),
     [range, filters],
   );

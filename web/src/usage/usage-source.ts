@@ -8,14 +8,15 @@ import { type Dimension, dimensions } from './usage-search.ts';
  */
 export type UsageSource = 'own' | 'all' | { readonly account: string };
 
-type Kind = 'totals' | 'groups' | 'series' | 'latency';
+type Kind = 'totals' | 'groups' | 'series' | 'latency' | 'tags';
 type OwnName<Of extends Kind> = `GET /dashboard/api/usage/${Of}` & ReadName;
 /** The parameters of a question about usage. */
 export type UsageParams<Of extends Kind> = NonNullable<CallOf<OwnName<Of>>['query']>;
 
-/** The dimensions of a source: keys and apps belong to accounts. */
+/** The dimensions of a source: keys, apps, end users and tags belong to accounts. */
 export function dimensionsOf(source: UsageSource): readonly Dimension[] {
-  return source === 'all' ? dimensions.filter((one) => one !== 'key' && one !== 'app') : dimensions;
+  const ofAccounts: readonly Dimension[] = ['key', 'app', 'user', 'tag'];
+  return source === 'all' ? dimensions.filter((one) => !ofAccounts.includes(one)) : dimensions;
 }
 
 /** A question about the usage of a source, as options of `useQuery`. */
@@ -30,6 +31,7 @@ export function usageQuery<Of extends Kind>(source: UsageSource, of: Of, params:
 
 function nameOf(source: UsageSource, of: Kind): ReadName {
   if (source === 'own') return `GET /dashboard/api/usage/${of}`;
-  if (source === 'all') return `GET /console/api/usage/${of}`;
+  // Of all accounts together there are no tags (`dimensionsOf`).
+  if (source === 'all') return `GET /console/api/usage/${of}` as ReadName;
   return `GET /console/api/accounts/{account}/usage/${of}`;
 }

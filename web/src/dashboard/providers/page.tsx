@@ -21,6 +21,7 @@ export function Page() {
   return (
     <Frame title={t('title')}>
       <DataTable
+        isPlain
         id="providers"
         label={t('title')}
         columns={columns}
