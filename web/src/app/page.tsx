@@ -34,7 +34,7 @@ export function Page({ title, back, aside, actions, children }: PageProps) {
           </h1>
           {aside}
           <div className="flex-1" />
-          {actions}
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-2 empty:hidden">{actions}</div>
         </div>
       </header>
       {children}

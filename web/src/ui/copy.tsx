@@ -92,7 +92,7 @@ export function CopyableId({ id, maxChars = 18, label }: CopyableIdProps) {
           void copy(id);
         }}
         className={classNames(
-          'group -mx-1 inline-flex h-6 items-center gap-1 max-w-full rounded-sm px-1 font-mono text-xs whitespace-nowrap hover:bg-hover',
+          'group -mx-1 inline-flex h-6 items-center gap-1 max-w-[calc(100%+8px)] rounded-sm px-1 font-mono text-xs whitespace-nowrap hover:bg-hover',
         )}
       >
         <span className="truncate">{shortenId(id, maxChars)}</span>

@@ -29,9 +29,8 @@ export function Money({ micro, signed = false, maxDecimals }: MoneyProps) {
     >
       {whole}
       {fraction === undefined ? null : (
-        <>
-          <wbr />.{fraction}
-        </>
+        // Where a line may break, which a cell without breaks forbids: a `wbr` would break there too.
+        <span className="inline-block">.{fraction}</span>
       )}
     </data>
   );
@@ -107,9 +106,19 @@ export interface FigureProps {
 /** A number with its name. Several stand in a `FigureRow`. */
 export function Figure({ label, children, note, isMain = false, isLong = false }: FigureProps) {
   return (
-    <div className={classNames('min-w-0', (isMain || isLong) && 'max-md:col-span-2')}>
+    <div
+      className={classNames(
+        'min-w-0 max-md:min-w-min max-md:grow',
+        isMain || isLong ? 'max-md:basis-full' : 'max-md:basis-[calc(50%-8px)]',
+      )}
+    >
       <dt className="text-sm text-muted">{label}</dt>
-      <dd className={classNames('font-semibold [&_data]:whitespace-normal', isMain ? 'text-2xl' : 'text-xl')}>
+      <dd
+        className={classNames(
+          'font-semibold [&_data]:[overflow-wrap:normal] [&_data]:whitespace-normal',
+          isMain ? 'text-2xl' : 'text-xl',
+        )}
+      >
         {children}
       </dd>
       {note === undefined ? null : <dd className="text-xs text-muted">{note}</dd>}
@@ -117,13 +126,9 @@ export function Figure({ label, children, note, isMain = false, isLong = false }
   );
 }
 
-/** Figures side by side, separated by space alone; on a phone the main one, then two in a row. */
+/** Figures side by side, separated by space alone; on a phone the main one, then two in a row where both fit. */
 export function FigureRow({ children }: { children: ReactNode }) {
-  return (
-    <dl className="flex flex-wrap gap-x-10 gap-y-4 max-md:grid max-md:grid-cols-2 max-md:gap-x-4">
-      {children}
-    </dl>
-  );
+  return <dl className="flex flex-wrap gap-x-10 gap-y-4 max-md:gap-x-4">{children}</dl>;
 }
 
 /** Names and values in two columns: the properties of one thing. */
@@ -133,7 +138,7 @@ export function Properties({
   rows: readonly { readonly name: string; readonly value: ReactNode }[];
 }) {
   return (
-    <dl className="grid gap-x-6 gap-y-1.5 text-sm md:grid-cols-[max-content_minmax(0,1fr)]">
+    <dl className="grid grid-cols-[minmax(0,2fr)_minmax(0,3fr)] gap-x-6 gap-y-1.5 text-sm max-md:gap-x-3 md:grid-cols-[max-content_minmax(0,1fr)]">
       {rows.map(({ name, value }) => (
         <div key={name} className="contents">
           <dt className="text-muted">{name}</dt>

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../i18n/use-format.ts';
 import type { Tone } from './badge.tsx';
-import { Button } from './button.tsx';
+import { Button, Spinner } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { Icon, type IconName } from './icons.tsx';
 
@@ -146,10 +146,10 @@ export function StaleNote({ updatedMs, isFailing = false, onRefresh, isRefreshin
         updatedMs === null && 'invisible',
       )}
     >
-      <Icon name={isFailing ? 'alert' : 'clock'} size={13} />
+      {isRefreshing ? <Spinner size={13} /> : <Icon name={isFailing ? 'alert' : 'clock'} size={13} />}
       {isFailing ? t('stale.failing', { age }) : t('stale.updated', { age })}
       {onRefresh === undefined ? null : (
-        <Button variant="quiet" size="sm" onClick={onRefresh} isBusy={isRefreshing}>
+        <Button variant="quiet" size="sm" onClick={onRefresh} aria-busy={isRefreshing}>
           {t('refresh')}
         </Button>
       )}

@@ -46,7 +46,8 @@ export function TopValues({ by, query, metric }: TopValuesProps) {
               <Link
                 to="/usage"
                 search={(before) => ({ ...before, [by]: value ?? '' })}
-                className="min-w-0 flex-1 truncate hover:underline"
+                dir="auto"
+                className="min-w-0 flex-1 truncate text-left hover:underline"
                 title={label ?? value ?? ''}
               >
                 {nameOf(by, value, label)}

@@ -97,7 +97,7 @@ function Legend({ series, values }: ChartProps) {
       {series.map((one, rank) => (
         <li key={one.key} className="flex min-w-0 items-center gap-1.5">
           <Swatch colour={colours[rank] ?? ''} />
-          <span className="max-w-72 truncate" title={one.label}>
+          <span dir="auto" className="max-w-72 truncate" title={one.label}>
             {one.label}
           </span>
           <span className="text-muted">{sumText(one, values)}</span>

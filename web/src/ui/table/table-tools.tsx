@@ -27,25 +27,25 @@ export interface TableToolsProps<Row> {
 }
 
 /**
- * The line above a table: filters at the left; columns and export at the right. On a phone the
- * filters have a line of their own, above order and export.
+ * The line above a table: filters at the left; columns and export at the right, on a phone below the
+ * filters where both do not fit.
  */
 export function TableTools<Row>(props: TableToolsProps<Row>) {
   const isPhone = useIsPhone();
   return (
     <div className="flex min-h-7 flex-wrap items-center gap-2">
-      <div className="flex min-w-0 flex-1 flex-wrap items-center gap-2 max-md:not-empty:basis-full">
+      <div className="flex min-w-0 flex-wrap items-center gap-2 md:flex-1 max-md:has-[[type=search]]:basis-full">
         {props.tools}
       </div>
       {props.isEmpty ? null : (
-        <>
+        <div className="ml-auto flex items-center gap-2">
           {isPhone ? (
             <PhoneSort columns={props.columns} sort={props.sort} onSort={props.onSort} />
           ) : (
             <ColumnMenu {...props} />
           )}
           <ExportMenu {...props} />
-        </>
+        </div>
       )}
     </div>
   );
