@@ -89,6 +89,14 @@ export async function makeManyRows(gateway: TestGateway, count: number, model: s
     `INSERT INTO quarantined_settlement (generation_id, account_id, key_id, cost, record, reason, number)
      SELECT replace(gen_random_uuid()::text, '-', ''), $1, 1, n * 1500001, '', 'test', n FROM generate_series(1, $2) n`,
   );
+  await fill(
+    `WITH event AS (
+       INSERT INTO message_event (key, kind, data, created_at, is_spread)
+       SELECT 'many:' || $1::bigint || ':' || n, 'test', '{}', now(), true FROM generate_series(1, $2) n RETURNING id)
+     INSERT INTO message (event_id, subject, channel, recipient, language, created_at, sent_at)
+     SELECT event.id, subject, 'email', 'a@naru.example', 'ko', now(), now()
+     FROM event, unnest(ARRAY['account ' || $1::bigint, 'operators']) subject`,
+  );
   const [sums] = await database.query<{ usage: bigint; credits: bigint }>(
     'SELECT usage, credits FROM account_balance WHERE account_id = $1',
     [accountId],
