@@ -4,18 +4,16 @@ import { createProgram } from '../../src/cli/program.ts';
 
 const introduction = `# Commands
 
-All support \`--help\`, \`--json\` (one JSON object per line), \`--as\` (a name for the audit log),
-\`--data-dir\` and \`--config\`. Exit codes: 0 success, 1 failure, 2 usage error.
+What follows \`naru\`. All support \`--help\`, \`--json\` (one JSON object per line), \`--as\` (a name for the
+audit log), \`--data-dir\` and \`--config\`. Exit codes: 0 success, 1 failure, 2 usage error.
 
-| \`naru …\` | What it does |
-|---|---|
 `;
 
 /** The page of every command, from the program itself. */
 export function commandsPage(): string {
   const context = { version: '', user: '' } as Partial<CliContext> as CliContext & { user: string };
   const rows = leavesOf(createProgram(context, { exitCode: 0 }), '').map(
-    ([name, description]) => `| \`${name}\` | ${description} |\n`,
+    ([name, description]) => `- \`${name}\`: ${description}\n`,
   );
   return introduction + rows.join('');
 }
@@ -35,5 +33,5 @@ function leavesOf(command: Command, parents: string): readonly (readonly [string
 
 /** The rest of a description is for those who have chosen the command. */
 function purposeOf(command: Command): string {
-  return command.description().replace(/[;:] .*/, '');
+  return command.description().replace(/(?:[;,]| and wait) .*/, '');
 }
