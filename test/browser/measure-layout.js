@@ -1,6 +1,6 @@
 /*
- * Runs in a page: what leaves its container, what moved while it loaded, and what is out of sight. A text
- * may end where its cell, its list item or the page ends, and nowhere else.
+ * Runs in a page: what leaves its container, what moved while it loaded, what is out of sight, and whose
+ * ring of the focus is cut. A text may end where its cell, its list item or the page ends, and nowhere else.
  */
 // biome-ignore lint/nursery/noFloatingPromises: the page that evaluates it waits for it.
 (async () => {
@@ -38,6 +38,32 @@
   // The entries so far come in a task of their own.
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   shifts.push(...observer.takeRecords());
+  for (const element of document.querySelectorAll(
+    'a, button, input, select, textarea, summary, [tabindex="0"]',
+  )) {
+    if (element.disabled || !element.checkVisibility({ visibilityProperty: true })) continue;
+    element.focus();
+    if (!element.matches(':focus-visible')) continue;
+    const box = (
+      element.matches('.row-link') ? element.closest('.linked-row') : element
+    ).getBoundingClientRect();
+    const style = getComputedStyle(element, element.matches('.row-link') ? '::after' : null);
+    const ring = Number.parseFloat(style.outlineOffset) + Number.parseFloat(style.outlineWidth);
+    const name = `${element.tagName} ${(element.ariaLabel ?? element.textContent).slice(0, 30)}`;
+    if (style.outlineStyle === 'none') faults.add(`no ring: ${name}`);
+    for (let at = element.parentElement; at !== document.body && at !== null; at = at.parentElement) {
+      if (getComputedStyle(at).overflow === 'visible') continue;
+      const clip = at.getBoundingClientRect();
+      const room = Math.min(
+        box.left - clip.left - at.clientLeft,
+        clip.left + at.clientLeft + at.clientWidth - box.right,
+        box.top - clip.top - at.clientTop,
+        clip.top + at.clientTop + at.clientHeight - box.bottom,
+      );
+      // What is larger than its window is scrolled to.
+      if (room > -3 && room < ring - 0.5) faults.add(`ring cut by ${at.className.slice(0, 30)}: ${name}`);
+    }
+  }
   return {
     faults: [...faults].slice(0, 8),
     shift: shifts.reduce((sum, { value }) => sum + value, 0),

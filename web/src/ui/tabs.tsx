@@ -24,12 +24,15 @@ export function Tabs<Value extends string>({ label, tabs, value, onChange }: Tab
         ? { ...(first === undefined ? {} : { defaultValue: first }) }
         : { value, onValueChange: (next: string) => onChange?.(next as Value) })}
     >
-      <RadixTabs.List aria-label={label} className="flex gap-5 overflow-x-auto border-b">
+      <RadixTabs.List
+        aria-label={label}
+        className="flex gap-5 overflow-x-auto shadow-[inset_0_-1px_0_var(--border)]"
+      >
         {tabs.map((tab) => (
           <RadixTabs.Trigger
             key={tab.value}
             value={tab.value}
-            className="-mb-px shrink-0 border-b-2 border-transparent py-1.5 text-sm font-medium text-muted hover:text-text data-[state=active]:border-accent data-[state=active]:text-text"
+            className="shrink-0 border-b-2 border-transparent py-1.5 text-sm font-medium text-muted hover:text-text data-[state=active]:border-accent data-[state=active]:text-text"
           >
             {tab.label}
           </RadixTabs.Trigger>
