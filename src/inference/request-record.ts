@@ -6,7 +6,7 @@ import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 
 const maxStoredLength = 500;
-/** What is recorded of `metadata` is what OpenAI accepts. */
+/** What is recorded of `metadata` is what OpenAI accepts (spec:compat/4.7). */
 const maxTags = 16;
 const maxTagName = 64;
 const maxTagValue = 512;

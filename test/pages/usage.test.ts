@@ -144,7 +144,7 @@ const tags: readonly unknown[] = [
   undefined,
 ];
 
-// pages:U2
+// pages:U2 spec:compat/4.7
 test('usage by end user and by tag adds up to the ledger, whatever their values are', async () => {
   const own = await gateway.account();
   const mine = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(own.accountId));
