@@ -97,7 +97,11 @@ test('the members that the specification lists are those of the shapes', () => {
       `spec:${page}`,
     );
   const ofKey = Array.from({ length: 12 }, (_, index) => `5.${index + 1}`);
-  const key = new Set([...namesIn('api', ofKey), ...namesIn('api', ['21.1']), ...namesIn('compat', ['10.1'])]);
+  const key = new Set([
+    ...namesIn('api', ofKey),
+    ...namesIn('api', ['21.1']),
+    ...namesIn('compat', ['10.1']),
+  ]);
   const information = new Set([...namesIn('api', ['9.2', '9.3']), ...namesIn('compat', ['10.2'])]);
   const unstated = (shape: object, names: ReadonlySet<string>): readonly string[] =>
     Object.keys(shape).filter((name) => !names.has(name));

@@ -157,14 +157,14 @@ function Result(props: {
         )}
       >
         <Icon name={command.icon} className="text-muted" />
-          <span dir="auto" className="min-w-0 flex-1 truncate text-left">
-            {command.label}
+        <span dir="auto" className="min-w-0 flex-1 truncate text-left">
+          {command.label}
+        </span>
+        {command.detail === undefined ? null : (
+          <span dir="auto" className="max-w-1/2 truncate text-xs text-muted">
+            {command.detail}
           </span>
-          {command.detail === undefined ? null : (
-            <span dir="auto" className="max-w-1/2 truncate text-xs text-muted">
-              {command.detail}
-            </span>
-          )}
+        )}
         {command.shortcut === undefined ? null : (
           <kbd className="text-xs text-muted">G {command.shortcut.toUpperCase()}</kbd>
         )}
