@@ -36,6 +36,12 @@ const oidc = object('An OpenID provider with which owners and operators sign in.
     ),
     'false',
   ),
+  assumes_verified_email: withDefault(
+    flag(
+      'Whether an address counts as verified of which the provider does not state it, such as Microsoft Entra ID. Only for an issuer whose addresses none but your administrators set.',
+    ),
+    'false',
+  ),
   operator_roles: z
     .record(
       shaped('A group.', /^[^\0]{1,200}$/su, 'must be a group of at most 200 characters'),

@@ -176,7 +176,7 @@ export class OidcSignIn {
           ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
           : {};
       const claims: Readonly<Record<string, unknown>> = { ...more, ...idToken };
-      const { email_verified: isVerified, name } = claims;
+      const { email_verified: isVerified = this.#settings.assumesVerifiedEmail, name } = claims;
       const email = typeof claims['email'] === 'string' ? parseEmail(claims['email']) : null;
       if (email === null || isVerified !== true) return 'email_not_verified';
       const role = this.#roleOf(claims[this.#settings.groupsClaim]);

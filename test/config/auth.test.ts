@@ -16,6 +16,7 @@ test('an OpenID provider has defaults, and its name is the host of the issuer', 
     clientId: 'naru',
     allowedDomains: [],
     createAccounts: false,
+    assumesVerifiedEmail: false,
     operatorRoles: {},
     groupsClaim: 'groups',
   });

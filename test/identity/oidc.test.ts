@@ -29,6 +29,7 @@ function settings(changed: Partial<OidcConfig> = {}): OidcConfig {
     clientSecret: new Secret('secret-of-the-client'),
     allowedDomains: [],
     createAccounts: false,
+    assumesVerifiedEmail: false,
     operatorRoles: {},
     groupsClaim: 'groups',
     ...changed,

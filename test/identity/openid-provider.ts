@@ -35,7 +35,11 @@ export async function startProvider(...redirectUris: readonly string[]): Promise
 /** Tells the provider about a person; returns its subject. */
 export async function statePerson(issuer: string, person: string): Promise<string> {
   const [subject = '', email, verified, groups] = person.split('|');
-  const body = { email, email_verified: verified === 'true', groups: groups?.split(',') };
+  const body = {
+    email,
+    ...(verified === 'unstated' ? {} : { email_verified: verified === 'true' }),
+    groups: groups?.split(','),
+  };
   await fetch(`${issuer}/people/${subject}`, { method: 'PUT', body: JSON.stringify(body) });
   return subject;
 }

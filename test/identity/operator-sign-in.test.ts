@@ -24,6 +24,7 @@ before(async () => {
     clientSecret: new Secret('secret-of-the-client'),
     allowedDomains: [],
     createAccounts: true,
+    assumesVerifiedEmail: false,
     operatorRoles: { staff: 'viewer', desk: 'support', ops: 'admin' },
     groupsClaim: 'groups',
   });
@@ -86,7 +87,8 @@ test('without a group nobody is an operator, and who loses it loses the open ses
   // An owner of the dashboard by the same provider is none either.
   tokenOf(await signIn('o2|park@example.com|true', 'owner'));
   assert.deepEqual(await signIn('o2|park@example.com|true'), refused('no_group'));
-  assert.deepEqual(await signIn('o2|park@example.com|false|ops'), refused('email_not_verified'));
+  for (const verified of ['false', 'unstated'])
+    assert.deepEqual(await signIn(`o2|park@example.com|${verified}|ops`), refused('email_not_verified'));
   const open = tokenOf(await signIn('o2|park@example.com|true|ops'));
   assert.deepEqual(await signIn('o2|park@example.com|true|guests'), refused('no_group'));
   assert.equal(await world.identity.findSession(open), null);
@@ -201,7 +203,7 @@ test('an operator of the provider has no passkey, whose groups it would not foll
   assert.equal(await world.identity.operatorPasskeys.mayHave(added.operatorId), false);
 });
 
-test('the groups may be in another claim, and one group may be a text', async () => {
+test('the groups may be in another claim, one group may be a text, and an address unstated', async () => {
   const { oidc } = openIdentityAt(world, {
     name: 'Test',
     issuer: provider.issuer,
@@ -209,16 +211,19 @@ test('the groups may be in another claim, and one group may be a text', async ()
     clientSecret: new Secret('secret-of-the-client'),
     allowedDomains: ['example.com'],
     createAccounts: false,
+    assumesVerifiedEmail: true,
     operatorRoles: { 'Person o11': 'support' },
     groupsClaim: 'name',
   });
   const begin = () => oidc?.begin('operator', redirectUri) ?? assert.fail();
-  for (const [email, outcome] of [
-    ['seo@outside.example', 'refused'],
-    ['seo@example.com', 'session'],
+  for (const [person, outcome] of [
+    ['seo@outside.example|true', 'refused'],
+    ['seo@example.com|false', 'refused'],
+    ['seo@example.com|true', 'session'],
+    ['seo@example.com|unstated', 'session'],
   ] as const) {
     const { url, step } = (await begin()) ?? assert.fail();
-    const returned = await provider.visit(url, `o11|${email}|true`);
-    assert.equal((await oidc?.end('operator', step, returned, browser()))?.kind, outcome, email);
+    const returned = await provider.visit(url, `o11|${person}`);
+    assert.equal((await oidc?.end('operator', step, returned, browser()))?.kind, outcome, person);
   }
 });
