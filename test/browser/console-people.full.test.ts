@@ -157,6 +157,7 @@ test('the statement of a month prints on A4 without the page around it, for owne
       page.getByRole('banner').first(),
     ])
       assert.equal(await gone.isVisible(), false);
+    await sheet.getByRole('columnheader', { name: '요청' }).waitFor();
     assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
     await page.emulateMedia({ media: null });
     await page.setViewportSize({ width: 1440, height: 900 });
@@ -168,7 +169,7 @@ test('an administrator ends the session of an owner, gives the account to anothe
   const { page } = admin;
   await page.goto(`/console/accounts/${accountId}?tab=owners`);
   const dialog = page.getByRole('dialog');
-  await page.getByRole('table', { name: '로그인 세션' }).getByText('Chrome, Linux').waitFor();
+  await page.getByRole('region', { name: '로그인 세션' }).getByText('Chrome, Linux').waitFor();
   assert.deepEqual(await admin.axe(), []);
   await page.getByRole('button', { name: '로그아웃', exact: true }).click();
   await dialog.getByRole('button', { name: '로그아웃' }).click();

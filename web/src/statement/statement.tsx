@@ -32,7 +32,7 @@ export function StatementPage({ account, back }: { account?: string; back: React
       title={t('title')}
       back={back}
       actions={
-        <>
+        <div className="flex gap-2 print:hidden">
           <Select
             aria-label={t('month')}
             value={month}
@@ -42,7 +42,7 @@ export function StatementPage({ account, back }: { account?: string; back: React
           <Button disabled={read.data === undefined} onClick={() => window.print()}>
             {t('print')}
           </Button>
-        </>
+        </div>
       }
     >
       {read.data === undefined ? (
@@ -66,7 +66,7 @@ function Sheet({ statement }: { statement: Statement }) {
     <article className="flex max-w-200 flex-col gap-6">
       <h2 className="text-lg font-semibold">{format.month(startOfDay(statement.first_day) ?? 0)}</h2>
       {isOver ? null : <Banner tone="warn">{t('open')}</Banner>}
-      <dl className="grid grid-cols-2 gap-x-8 gap-y-4 max-md:grid-cols-1">
+      <dl className="grid grid-cols-2 gap-x-8 gap-y-4 max-md:grid-cols-1 print:grid-cols-2">
         {company === null ? null : (
           <Party label={t('from')} name={company.name} number={company.business_number}>
             {company.address}
@@ -140,7 +140,7 @@ function Sums({ statement }: { statement: Statement }) {
     .map(([name, sign]) => ({ name, micro: sign * parseMicro(amounts[name]) }))
     .filter(({ micro }) => micro !== 0n);
   return (
-    <div className="grid grid-cols-2 gap-x-8 gap-y-6 max-md:grid-cols-1">
+    <div className="grid grid-cols-2 gap-x-8 gap-y-6 max-md:grid-cols-1 print:grid-cols-2">
       <SumTable
         title={t('sums')}
         rows={[
@@ -202,7 +202,7 @@ function Lines({ statement: { lines } }: { statement: Statement }) {
               <th scope="col" className="py-1 pr-3 text-left font-medium">
                 {t('transactions:kindLabel')}
               </th>
-              <th scope="col" className="py-1 pr-3 text-right font-medium max-md:hidden">
+              <th scope="col" className="py-1 pr-3 text-right font-medium max-md:hidden print:table-cell">
                 {t('requests')}
               </th>
               <th scope="col" className="py-1 pr-3 text-right font-medium">
@@ -219,7 +219,7 @@ function Lines({ statement: { lines } }: { statement: Statement }) {
               <tr key={at} className="border-b">
                 <td className="py-1 pr-3 whitespace-nowrap tabular-nums">{line.day}</td>
                 <td className="py-1 pr-3">{t(`transactions:kind.${line.kind}`)}</td>
-                <td className="py-1 pr-3 text-right tabular-nums max-md:hidden">
+                <td className="py-1 pr-3 text-right tabular-nums max-md:hidden print:table-cell">
                   {line.requests === null ? null : format.count(line.requests)}
                 </td>
                 <td className="py-1 pr-3 text-right wrap-anywhere tabular-nums">

@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
+import { Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { Status } from '../../ui/badge.tsx';
@@ -27,14 +28,9 @@ export function AccountOwner({ id }: { id: string }) {
   const close = (): void => setOpen(null);
   return (
     <div className="flex flex-col gap-8">
-      <DataTable
-        id="owner"
-        isPlain
-        label={t('tab.owners')}
-        columns={columns}
-        rows={rows}
-        rowId={(row) => String(row.id)}
-        tools={
+      <Section
+        title={t('tab.owners')}
+        actions={
           <>
             <ActionButton needs="admin" onClick={() => setOpen('invite')}>
               {t(owner == null ? 'invite' : 'reset')}
@@ -46,13 +42,22 @@ export function AccountOwner({ id }: { id: string }) {
             )}
           </>
         }
-        empty={
-          <EmptyState icon="user" title={t('noOwners')}>
-            {t('noOwnersText')}
-          </EmptyState>
-        }
-        error={read.isError && read.data === undefined ? <ReadError of={read} /> : null}
-      />
+      >
+        <DataTable
+          id="owner"
+          isPlain
+          label={t('tab.owners')}
+          columns={columns}
+          rows={rows}
+          rowId={(row) => String(row.id)}
+          empty={
+            <EmptyState icon="user" title={t('noOwners')}>
+              {t('noOwnersText')}
+            </EmptyState>
+          }
+          error={read.isError && read.data === undefined ? <ReadError of={read} /> : null}
+        />
+      </Section>
       {open === 'invite' ? <Invite id={id} address={owner?.email ?? null} onClose={close} /> : null}
       {open === 'replace' ? <ReplaceOwner id={id} from={owner?.email ?? ''} onClose={close} /> : null}
       <OpenSessions account={id} />
