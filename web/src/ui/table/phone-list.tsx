@@ -37,7 +37,9 @@ export function PhoneList<Row>({ view }: { view: TableView<Row> }) {
               </div>
             )}
             {actions.map((column) => (
-              <div key={column.id}>{column.cell(row)}</div>
+              <div key={column.id} className="empty:hidden">
+                {column.cell(row)}
+              </div>
             ))}
             {link === undefined ? null : <Icon name="chevronRight" size={14} className="text-muted" />}
           </div>
