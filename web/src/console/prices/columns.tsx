@@ -81,7 +81,11 @@ function useNameColumns<Row extends { readonly model: string; readonly candidate
           onModel === undefined ? (
             model
           ) : (
-            <button type="button" className="text-left hover:underline" onClick={() => onModel(model)}>
+            <button
+              type="button"
+              className="block max-w-full text-left hover:underline"
+              onClick={() => onModel(model)}
+            >
               {model}
             </button>
           ),
