@@ -30,7 +30,7 @@ export function MadeSecret({
   readonly label: string;
   readonly made: Pick<SentLink, 'message'>;
 }) {
-  const { t } = useTranslation();
+  const { t } = useTranslation('acts');
   const language = useLanguage();
   return (
     <Dialog
@@ -39,7 +39,7 @@ export function MadeSecret({
       size="sm"
       onOpenChange={() => undefined}
       title={title}
-      footer={<Button onClick={onClose}>{t('close')}</Button>}
+      footer={<Button onClick={onClose}>{t('common:close')}</Button>}
     >
       {code === null ? (
         <Banner tone="bad">{made.message?.[language]}</Banner>
