@@ -33,9 +33,13 @@ export function krwToDecimal(amount: Krw): string {
 
 /** `"-1,234.5"`: an amount in a sentence for people, with separators and without trailing zeros. */
 export function krwToText(amount: Krw): string {
-  const [whole = '', fraction = ''] = krwToDecimal(amount).split('.');
-  const decimals = fraction.replace(/0+$/, '');
-  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',') + (decimals === '' ? '' : `.${decimals}`);
+  return withSeparators(krwToDecimal(amount).replace(/\.?0{1,6}$/, ''));
+}
+
+/** A decimal number with separators of its thousands: `"-1,234.5"`. */
+export function withSeparators(decimal: string): string {
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(.*)$/.exec(decimal) ?? [];
+  return `${sign}${BigInt(whole).toLocaleString('en')}${fraction}`;
 }
 
 /**

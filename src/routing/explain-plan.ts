@@ -1,5 +1,6 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
 import { type Bilingual, rejectReasons } from '../errors/messages.ts';
+import { withSeparators } from '../money/krw.ts';
 import { type Rate, rateOfPico, rateToDecimal } from '../money/price.ts';
 import { isoOf } from '../time/clock.ts';
 import { type HealthStatus, halfAnHourMs } from '../upstreams/health-status.ts';
@@ -295,7 +296,7 @@ function priceText({ price }: Candidate): Bilingual {
 }
 
 function perThousand(rate: Rate): string {
-  return rateToDecimal(rateOfPico(rate * 1000n)).replaceAll(/(?<!\.\d*)\B(?=(?:\d{3})+(?:\.|$))/g, ',');
+  return withSeparators(rateToDecimal(rateOfPico(rate * 1000n)));
 }
 
 function ordinal(place: number): string {

@@ -73,6 +73,8 @@ const expected: Readonly<Record<string, Expected | null>> = {
   announcements: {},
   quarantine: { sums: { cost_krw: () => many.sums.quarantined } },
   sessions: {},
+  messages: {},
+  'open-sessions': null,
   audit: null,
   'price-history': { more: 1 },
   'exchange-history': {},
