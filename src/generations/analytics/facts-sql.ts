@@ -83,8 +83,8 @@ export function tagValue(name: string): string {
 
 /**
  * A text of a record's detail, empty where it is absent or null; found as `detailMember` finds a number,
- * and `parsed` where it has escapes: in a third of the time that parsing takes. `start` is the SQL
- * expression of its name with the quote of its value.
+ * and `parsed` where it has escapes, since parsing takes longer. `start` is the SQL expression of its
+ * name with the quote of its value.
  */
 function textMember(start: string, parsed: string): string {
   const value = `split_part(split_part(detail::text, ${start}, 2), '"', 1)`;

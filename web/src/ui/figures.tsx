@@ -29,8 +29,10 @@ export function Money({ micro, signed = false, maxDecimals }: MoneyProps) {
     >
       {whole}
       {fraction === undefined ? null : (
-        // Where a line may break, which a cell without breaks forbids: a `wbr` would break there too.
-        <span className="inline-block">.{fraction}</span>
+        <>
+          {/* Figures show it: a line breaks here even where a cell forbids breaks. */}
+          <wbr className="hidden" />.{fraction}
+        </>
       )}
     </data>
   );
@@ -115,7 +117,7 @@ export function Figure({ label, children, note, isMain = false, isLong = false }
       <dt className="text-sm text-muted">{label}</dt>
       <dd
         className={classNames(
-          'font-semibold [&_data]:[overflow-wrap:normal] [&_data]:whitespace-normal',
+          'font-semibold [&_data]:[overflow-wrap:normal] [&_data]:whitespace-normal [&_wbr]:inline',
           isMain ? 'text-2xl' : 'text-xl',
         )}
       >
