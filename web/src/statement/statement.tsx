@@ -63,7 +63,7 @@ function Sheet({ statement }: { statement: Statement }) {
   const format = useFormat();
   const { company, account, is_over: isOver } = statement;
   return (
-    <article className="flex max-w-200 flex-col gap-6">
+    <article className="flex max-w-200 flex-col gap-6 [&_data]:whitespace-normal [&_wbr]:inline">
       <h2 className="text-lg font-semibold">{format.month(startOfDay(statement.first_day) ?? 0)}</h2>
       {isOver ? null : <Banner tone="warn">{t('open')}</Banner>}
       <dl className="grid grid-cols-2 gap-x-8 gap-y-4 max-md:grid-cols-1 print:grid-cols-2">

@@ -50,7 +50,7 @@ export function Conversation({ playground, models }: { playground: Playground; m
       }
     >
       <div className="grid gap-x-10 gap-y-4 lg:grid-cols-[minmax(0,1fr)_256px]">
-        <div className="flex flex-col gap-4 lg:sticky lg:top-16 lg:order-2 lg:-mx-1 lg:max-h-[calc(100dvh-80px)] lg:self-start lg:overflow-y-auto lg:px-1 lg:pb-4">
+        <div className="flex flex-col gap-4 lg:sticky lg:top-16 lg:order-2 lg:-mx-1 lg:-mt-1 lg:max-h-[calc(100dvh-80px)] lg:self-start lg:overflow-y-auto lg:px-1 lg:pt-1 lg:pb-4">
           <Select
             aria-label={t('model')}
             value={model.id}
