@@ -6,11 +6,11 @@ import { follow, looksOf, type View, type ViewOptions } from './browser.ts';
 /** The path of a page, its heading in both languages, and a text that only loaded data shows. */
 export type PageCase = readonly [path: string, ko: string, en: string, shows: RegExp];
 
-/** Names and identifiers that a Korean page has in Latin letters, beside those of the test's own data. */
+/** Names and identifiers that a Korean page has in Latin letters; `test` is the account of the harness. */
 const latinNames = new Set(
   (
     'API APIs ID KST UTC GPU URL JSON CSV HTTP IP KRW USD PIN QR SDK AI OpenAI OpenRouter LangChain Python TypeScript ' +
-    'Naru naru curl English Ctrl K G Enter Shift User Agent Top Min P MiB GiB kB MB ms pid Chrome Chromium Linux'
+    'Naru naru openai curl English Ctrl K G Enter Shift User Agent Top Min P MiB GiB kB MB ms pid Chrome Chromium Linux test'
   ).split(' '),
 );
 

@@ -468,8 +468,7 @@ test('the palette finds keys, models, apps and a request by keyboard, and says w
     if (text === 'my APP') assert.deepEqual(await axe(), []);
     await page.keyboard.press('Enter');
     await page.waitForURL(address);
-    // The heading of the new page takes the focus, or the page while it has none.
-    await page.locator('main:focus, main h1:focus').waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   }
   await open('no such thing');
   await page.getByRole('status').getByText('일치하는 항목이 없습니다.').waitFor();

@@ -100,7 +100,8 @@ test('the profile is saved; language and theme follow the owner to another brows
   await page.getByText('저장했습니다.').waitFor();
   assert.deepEqual(await axe(), []);
   await page.getByRole('button', { name: '어둡게' }).click();
-  await page.getByRole('button', { name: 'English' }).click();
+  // The next one is the language of messages.
+  await page.getByRole('button', { name: 'English' }).first().click();
   await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
   await page.waitForLoadState('networkidle');
   assertClean();

@@ -101,7 +101,9 @@ function Words({ all }: { all: readonly string[] }) {
   return (
     <span className="flex flex-wrap gap-1">
       {all.map((one) => (
-        <Badge key={one}>{one}</Badge>
+        <Badge key={one}>
+          <code>{one}</code>
+        </Badge>
       ))}
     </span>
   );
