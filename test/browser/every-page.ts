@@ -9,7 +9,7 @@ export type PageCase = readonly [path: string, ko: string, en: string, shows: Re
 /** Names and identifiers that a Korean page has in Latin letters; `test` is the account of the harness. */
 const latinNames = new Set(
   (
-    'API APIs ID KST UTC GPU URL JSON CSV HTTP IP KRW USD PIN QR SDK AI OpenAI OpenRouter LangChain Python TypeScript ' +
+    'API APIs ID KST UTC GPU URL JSON CSV HTTP IP KRW USD PIN QR SDK AI OpenAI OpenAPI OpenRouter LangChain Python TypeScript ' +
     'Naru naru openai curl English Ctrl K G Enter Shift User Agent Top Min P MiB GiB kB MB ms pid Chrome Chromium Linux test'
   ).split(' '),
 );

@@ -54,13 +54,19 @@
     for (let at = element.parentElement; at !== document.body && at !== null; at = at.parentElement) {
       if (getComputedStyle(at).overflow === 'visible') continue;
       const clip = at.getBoundingClientRect();
-      const room = Math.min(
+      const across = [
         box.left - clip.left - at.clientLeft,
         clip.left + at.clientLeft + at.clientWidth - box.right,
+      ];
+      const down = [
         box.top - clip.top - at.clientTop,
         clip.top + at.clientTop + at.clientHeight - box.bottom,
-      );
+      ];
       // What is larger than its window is scrolled to.
+      const room = Math.min(
+        ...(box.width > at.clientWidth ? [] : across),
+        ...(box.height > at.clientHeight ? [] : down),
+      );
       if (room > -3 && room < ring - 0.5) faults.add(`ring cut by ${at.className.slice(0, 30)}: ${name}`);
     }
   }
