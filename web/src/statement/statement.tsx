@@ -12,7 +12,7 @@ import { seoulMonthStart, startOfDay } from '../format/time.ts';
 import { useFormat } from '../i18n/use-format.ts';
 import { Button } from '../ui/button.tsx';
 import { Select } from '../ui/field.tsx';
-import { Money, Time } from '../ui/figures.tsx';
+import { BreakableAmounts, Money, Time } from '../ui/figures.tsx';
 import { Banner, SkeletonLines } from '../ui/states.tsx';
 
 type Statement = ResponseOf<'GET /dashboard/api/statement'>;
@@ -52,7 +52,9 @@ export function StatementPage({ account, back }: { account?: string; back: React
           <SkeletonLines lines={12} />
         )
       ) : (
-        <Sheet statement={read.data} />
+        <BreakableAmounts value={true}>
+          <Sheet statement={read.data} />
+        </BreakableAmounts>
       )}
     </Frame>
   );
@@ -63,7 +65,7 @@ function Sheet({ statement }: { statement: Statement }) {
   const format = useFormat();
   const { company, account, is_over: isOver } = statement;
   return (
-    <article className="flex max-w-200 flex-col gap-6 [&_data]:whitespace-normal [&_wbr]:inline">
+    <article className="flex max-w-200 flex-col gap-6 [&_data]:whitespace-normal">
       <h2 className="text-lg font-semibold">{format.month(startOfDay(statement.first_day) ?? 0)}</h2>
       {isOver ? null : <Banner tone="warn">{t('open')}</Banner>}
       <dl className="grid grid-cols-2 gap-x-8 gap-y-4 max-md:grid-cols-1 print:grid-cols-2">

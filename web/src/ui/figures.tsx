@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { createContext, type ReactNode, useContext } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Micro, parseMicro, shareOf } from '../format/money.ts';
 import type { Instant, TimeStyle } from '../format/time.ts';
@@ -15,8 +15,12 @@ export interface MoneyProps {
   readonly maxDecimals?: number;
 }
 
+/** A line may break before the decimals of amounts in it; a `wbr` would break in cells without breaks too. */
+export const BreakableAmounts = createContext(false);
+
 /** An amount of won, exact unless `maxDecimals` rounds it. */
 export function Money({ micro, signed = false, maxDecimals }: MoneyProps) {
+  const isBreakable = useContext(BreakableAmounts);
   const format = useFormat();
   const exact = format.money(micro, { signed });
   const shown = maxDecimals === undefined ? exact : format.money(micro, { signed, maxDecimals });
@@ -30,8 +34,7 @@ export function Money({ micro, signed = false, maxDecimals }: MoneyProps) {
       {whole}
       {fraction === undefined ? null : (
         <>
-          {/* Figures show it: a line breaks here even where a cell forbids breaks. */}
-          <wbr className="hidden" />.{fraction}
+          {isBreakable ? <wbr /> : null}.{fraction}
         </>
       )}
     </data>
@@ -117,11 +120,11 @@ export function Figure({ label, children, note, isMain = false, isLong = false }
       <dt className="text-sm text-muted">{label}</dt>
       <dd
         className={classNames(
-          'font-semibold [&_data]:[overflow-wrap:normal] [&_data]:whitespace-normal [&_wbr]:inline',
+          'font-semibold [&_data]:[overflow-wrap:normal] [&_data]:whitespace-normal',
           isMain ? 'text-2xl' : 'text-xl',
         )}
       >
-        {children}
+        <BreakableAmounts value={true}>{children}</BreakableAmounts>
       </dd>
       {note === undefined ? null : <dd className="text-xs text-muted">{note}</dd>}
     </div>
