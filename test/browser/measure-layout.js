@@ -44,10 +44,9 @@
     if (element.disabled || !element.checkVisibility({ visibilityProperty: true })) continue;
     element.focus();
     if (!element.matches(':focus-visible')) continue;
-    const box = (
-      element.matches('.row-link') ? element.closest('.linked-row') : element
-    ).getBoundingClientRect();
-    const style = getComputedStyle(element, element.matches('.row-link') ? '::after' : null);
+    const isRow = element.matches('.row-link');
+    const box = (isRow ? element.closest('.linked-row') : element).getBoundingClientRect();
+    const style = getComputedStyle(element, isRow ? '::after' : null);
     const ring = Number.parseFloat(style.outlineOffset) + Number.parseFloat(style.outlineWidth);
     const name = `${element.tagName} ${(element.ariaLabel ?? element.textContent).slice(0, 30)}`;
     if (style.outlineStyle === 'none') faults.add(`no ring: ${name}`);
@@ -62,11 +61,9 @@
         box.top - clip.top - at.clientTop,
         clip.top + at.clientTop + at.clientHeight - box.bottom,
       ];
-      // What is larger than its window is scrolled to.
-      const room = Math.min(
-        ...(box.width > at.clientWidth ? [] : across),
-        ...(box.height > at.clientHeight ? [] : down),
-      );
+      // What is larger than its window is scrolled to. Of a row the browser scrolls to the link alone.
+      const isScrolled = box.height > at.clientHeight || (isRow && at.scrollHeight > at.clientHeight);
+      const room = Math.min(...(box.width > at.clientWidth ? [] : across), ...(isScrolled ? [] : down));
       if (room > -3 && room < ring - 0.5) faults.add(`ring cut by ${at.className.slice(0, 30)}: ${name}`);
     }
   }
