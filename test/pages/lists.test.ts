@@ -210,7 +210,7 @@ test('lists of 10,000 requests, entries and accounts are read, searched and save
   const { accountId } = many.account;
   await database.query(
     `INSERT INTO generation SELECT (jsonb_populate_record(g, jsonb_build_object(
-       'id', overlay(id::text placing lpad(n::text, 4, '0') from 33)))).*
+       'id', overlay(id::text placing right(md5(id::text || n), 12) from 25)))).*
      FROM generation g, generate_series(1, $2::int / $3) n WHERE account_id = $1 AND cost > 0`,
     [accountId, more, many.count],
   );
