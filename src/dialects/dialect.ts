@@ -1,6 +1,7 @@
 import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { Price } from '../money/price.ts';
 import type { CompletionRequest, ResponseChunk } from '../wire/chat.ts';
+import type { Source } from '../wire/receiver.ts';
 
 /** The services beyond the ordinary one that a price has rows for. */
 export type PricedServices = Pick<Price, 'tiers' | 'cacheWrite1h'>;
@@ -64,22 +65,13 @@ export type DecodedEvent =
   | { readonly kind: 'error'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/**
- * The bytes of a streamed response: what has arrived since the last read, null at the end. Rejects
- * when the stream broke off.
- */
-export interface Bytes {
-  next(): Promise<readonly Buffer[] | null>;
-}
+/** The bytes of a streamed response. */
+export type Bytes = Source<readonly Buffer[]>;
 
-/**
- * Decodes a stream as its bytes arrive: the next events, null at the end. Rejects as its bytes do,
- * and with `RangeError`.
- */
-export interface StreamDecoder {
+/** Decodes a stream as its bytes arrive. Fails as its bytes do, and with `RangeError`. */
+export interface StreamDecoder extends Source<readonly DecodedEvent[]> {
   /** Bytes of memory that an event without its end takes. */
   readonly heldBytes: number;
-  next(): Promise<readonly DecodedEvent[] | null>;
 }
 
 /**

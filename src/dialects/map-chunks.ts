@@ -18,7 +18,11 @@ export function mapChunks(
     readStream: (bytes, upstreamId) => {
       const stream = codec.readStream(bytes, upstreamId);
       return {
-        next: async () => (await stream.next())?.map(read) ?? null,
+        read: (receiver) =>
+          stream.read({
+            take: (events) => receiver.take(events?.map(read) ?? null),
+            fail: (error) => receiver.fail(error),
+          }),
         get heldBytes() {
           return stream.heldBytes;
         },

@@ -4,6 +4,7 @@ import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import { failureIn, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
+import { nextOf, type Receiver } from '../wire/receiver.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import { idleTimeoutError, UpstreamStreamError, Watchdog } from './time-limits.ts';
 
@@ -22,7 +23,7 @@ const uncountedBytes = 65_536;
  * (docs/decisions/stream-completion.md): chunks before an error are returned before it is thrown,
  * also when one read contained both.
  */
-export class ChunkSource {
+export class ChunkSource implements Receiver<readonly DecodedEvent[]> {
   readonly #body: ByteStream;
   readonly #decoder: StreamDecoder;
   readonly #clock: Clock;
@@ -30,6 +31,9 @@ export class ChunkSource {
   readonly #onActivity: () => void;
   readonly #memory: RequestMemory | null;
   readonly #choices: number;
+  /** Of the last read. */
+  #receiver: Receiver<readonly ResponseChunk[]> | null = null;
+  #totals: ResponseTotals | null = null;
   #isKeeping = true;
   readonly #keepsAll: boolean;
   #keptLength = 0;
@@ -60,7 +64,7 @@ export class ChunkSource {
   ) {
     this.#body = body;
     this.#clock = options.clock;
-    this.#decoder = options.codec.readStream({ next: () => this.#read() }, options.responseId);
+    this.#decoder = options.codec.readStream({ read: (reader) => this.#read(reader) }, options.responseId);
     this.#onActivity = options.onActivity;
     this.#memory = options.memory;
     this.#choices = options.choices;
@@ -79,43 +83,31 @@ export class ChunkSource {
   }
 
   /**
-   * The next chunks, none when only a comment arrived; null at the end. Throws
+   * The next chunks, none when only a comment arrived; null at the end. Rejects with
    * `UpstreamStreamError`, or the reason of a cancellation.
    */
-  next(): Promise<readonly ResponseChunk[] | null> {
-    return this.#next(null);
+  next(totals: ResponseTotals | null = null): Promise<readonly ResponseChunk[] | null> {
+    return nextOf({ read: (receiver) => this.read(receiver, totals) });
   }
 
   /**
-   * The chunks that follow those in `totals`; null at the end. A response is complete when every
-   * choice of the request has finished: then an error, a broken connection or a silence ends it.
-   * Before that they fail it. A stream that ends by itself is complete when every choice that began
-   * has finished.
+   * Reads the chunks that follow those in `totals`. A response is complete when every choice of the
+   * request has finished: then an error, a broken connection or a silence ends it. Before that, and
+   * without `totals`, they fail it. A stream that ends by itself is complete when every choice that
+   * began has finished.
    */
-  nextAfter(totals: ResponseTotals): Promise<readonly ResponseChunk[] | null> {
-    return this.#next(totals);
-  }
-
-  /**
-   * Not an `async` function: a suspended one takes four times the memory, and one waits in each of
-   * thousands of silent streams.
-   */
-  #next(totals: ResponseTotals | null): Promise<readonly ResponseChunk[] | null> {
-    const failure = this.#failure;
-    if (failure !== null) return Promise.try(() => this.#fail(failure, totals));
-    if (this.#done || this.#ended) return Promise.try(() => this.#end(totals));
+  read(receiver: Receiver<readonly ResponseChunk[]>, totals: ResponseTotals | null): void {
+    this.#receiver = receiver;
+    this.#totals = totals;
+    if (this.#failure !== null) return void this.fail(this.#failure);
+    if (this.#done || this.#ended) return void this.#end();
     if (this.#grace === null && totals?.hasUsageAtEnd === true && totals.hasFinished(this.#choices))
       this.#grace = new Watchdog(this.#clock, endGraceMs, () => this.#endGrace());
-    return this.#decoder.next().then(
-      (events) => this.#take(events, totals),
-      (error: unknown) => this.#fail(error, totals),
-    );
+    this.#decoder.read(this);
   }
 
-  #take(
-    events: readonly DecodedEvent[] | null,
-    totals: ResponseTotals | null,
-  ): readonly ResponseChunk[] | null {
+  /** Receives the next events. */
+  take(events: readonly DecodedEvent[] | null): void {
     this.#onActivity();
     const chunks: ResponseChunk[] = [];
     for (const event of events ?? []) {
@@ -124,10 +116,19 @@ export class ChunkSource {
     }
     if (chunks.length > 0) {
       this.#grace?.pat();
-      return chunks;
-    }
-    if (this.#failure !== null) return this.#fail(this.#failure, totals);
-    return events === null || this.#done ? this.#end(totals) : chunks;
+      this.#receiver?.take(chunks);
+    } else if (this.#failure !== null) this.fail(this.#failure);
+    else if (events === null || this.#done) this.#end();
+    else this.#receiver?.take(chunks);
+  }
+
+  /** Ends the stream with an error: that of its bytes, or of an event. */
+  fail(error: unknown): void {
+    const failure = streamErrorOf(error);
+    this.#cancel(failure);
+    if (failure instanceof UpstreamStreamError && this.#totals?.hasFinished(this.#choices) === true)
+      this.#receiver?.take(null);
+    else this.#receiver?.fail(failure);
   }
 
   /** The response is complete without the end of its stream. */
@@ -137,18 +138,13 @@ export class ChunkSource {
       this.#body.cancel(new UpstreamStreamError('the upstream kept the stream open after its end'));
   }
 
-  #end(totals: ResponseTotals | null): null {
+  #end(): void {
     this.close();
-    if (totals !== null && !this.#done && !totals.isComplete)
-      throw new UpstreamStreamError('the upstream ended the stream before the response was complete');
-    return null;
-  }
-
-  #fail(error: unknown, totals: ResponseTotals | null): null {
-    const failure = streamErrorOf(error);
-    this.#cancel(failure);
-    if (failure instanceof UpstreamStreamError && totals?.hasFinished(this.#choices)) return null;
-    throw failure;
+    if (this.#totals !== null && !this.#done && !this.#totals.isComplete)
+      this.#receiver?.fail(
+        new UpstreamStreamError('the upstream ended the stream before the response was complete'),
+      );
+    else this.#receiver?.take(null);
   }
 
   /** Stops the silence limit, and closes the connection if the upstream does not. */
@@ -164,11 +160,11 @@ export class ChunkSource {
     this.#body.whenOver(() => timer.cancel());
   }
 
-  #read(): Promise<readonly Buffer[] | null> {
+  #read(reader: Receiver<readonly Buffer[]>): void {
     this.#idle.pat();
     const { heldBytes } = this.#decoder;
     this.#memory?.setBytes('event', heldBytes > uncountedBytes ? heldBytes : 0);
-    return this.#body.next();
+    this.#body.read(reader);
   }
 
   #readNext(event: DecodedEvent, chunks: ResponseChunk[]): void {
@@ -197,7 +193,7 @@ export class ChunkSource {
   }
 
   /** Cancels the call, and throws the error. */
-  fail(error: UpstreamStreamError): never {
+  abandon(error: UpstreamStreamError): never {
     this.#cancel(error);
     throw error;
   }

@@ -2,6 +2,7 @@ import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { ResponseChunk } from '../wire/chat.ts';
+import type { Receiver } from '../wire/receiver.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import type { CallScope, ExpiredLimit, UpstreamStreamError } from './time-limits.ts';
@@ -127,12 +128,10 @@ export class OpenResponse implements ResponseHead {
     return chunks;
   }
 
-  /**
-   * The chunks that follow those in `totals`; null at the end. Rejects as `ChunkSource.nextAfter`
-   * does.
-   */
-  next(totals: ResponseTotals): Promise<readonly ResponseChunk[] | null> {
-    return this.#source === null ? Promise.resolve(null) : this.#source.nextAfter(totals);
+  /** Reads the chunks that follow those in `totals`, as `ChunkSource.read` does. */
+  read(receiver: Receiver<readonly ResponseChunk[]>, totals: ResponseTotals): void {
+    if (this.#source === null) receiver.take(null);
+    else this.#source.read(receiver, totals);
   }
 
   /**
@@ -140,7 +139,7 @@ export class OpenResponse implements ResponseHead {
    * end.
    */
   fail(error: UpstreamStreamError): void {
-    this.#source?.fail(error);
+    this.#source?.abandon(error);
   }
 
   /** What the upstream itself said about an error of its stream, fit for the client; null: nothing. */

@@ -99,8 +99,8 @@ async function readFirstChunks(
     if (chunks === null) return emptyStream();
     const meaningful = chunks.findIndex(isMeaningful);
     if (read.length + (meaningful === -1 ? chunks.length : meaningful) > maxEmptyChunks)
-      source.fail(new UpstreamStreamError(`the upstream sent more than ${maxEmptyChunks} empty chunks`));
-    if (source.keptLength > maxResponseBytes) source.fail(tooLarge());
+      source.abandon(new UpstreamStreamError(`the upstream sent more than ${maxEmptyChunks} empty chunks`));
+    if (source.keptLength > maxResponseBytes) source.abandon(tooLarge());
     for (const chunk of chunks) read.push(chunk);
     if (source.keptLength > uncountedLength) memory?.setBytes('answer', source.keptLength);
     if (meaningful !== -1) return { chunks: read, source };
@@ -116,15 +116,15 @@ async function readAllChunks(
   const totals = new ResponseTotals(new ClaimBounds(request, candidate), null);
   let empty = 0;
   for (;;) {
-    const chunks = await source.nextAfter(totals);
+    const chunks = await source.next(totals);
     if (chunks === null) break;
     for (const chunk of chunks) {
       totals.take(chunk);
       aggregator.take(chunk);
       empty = isMeaningful(chunk) ? 0 : empty + 1;
-      if (totals.isTooLong || aggregator.isTooLarge || empty > maxEmptyChunks) source.fail(tooLarge());
+      if (totals.isTooLong || aggregator.isTooLarge || empty > maxEmptyChunks) source.abandon(tooLarge());
     }
-    if (source.keptLength > maxResponseBytes) source.fail(tooLarge());
+    if (source.keptLength > maxResponseBytes) source.abandon(tooLarge());
     memory?.setBytes('answer', workingCopies * source.keptLength);
     if (totals.hasContent) call.contentArrived();
   }

@@ -17,6 +17,7 @@ import {
   type ToolCallDelta,
   withoutReasoning,
 } from '../wire/chat.ts';
+import type { Receiver } from '../wire/receiver.ts';
 import type { JsonReply, StreamReply, StreamSink } from '../wire/reply.ts';
 import {
   ChunkWriter,
@@ -223,32 +224,64 @@ interface RelayedStream {
   withheld: string;
 }
 
+/** Relays chunks as they arrive; resolves at the end of the response. */
+function relayChunks(context: ResponseContext, stream: RelayedStream): Promise<void> {
+  return new Promise((resolve, reject) => new Relaying(context, stream, { resolve, reject }).begin());
+}
+
+/** Called once, when a response has been relayed. */
+interface Over {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
- * Relays chunks as they arrive. Thousands of streams wait in here for nearly all of their life, so
+ * A response that is being relayed. Thousands of streams wait in here for nearly all of their life, so
  * it keeps nothing of what was relayed.
  */
-async function relayChunks(context: ResponseContext, stream: RelayedStream): Promise<void> {
-  const { response } = context;
-  const { signal, memory } = context.session.exchange;
-  let drained = writeChunks(context, stream, response.take());
-  // What came before the first content is with the sink.
-  memory?.setBytes('answer', 0);
-  for (;;) {
-    if (drained !== undefined) await drained;
-    // The upstream waits meanwhile: its text does not arrive faster than it is counted.
-    const counting = stream.totals.text.countPieces();
-    if (counting !== null) await counting;
-    if (signal.aborted) throw signal.reason;
-    let chunks: readonly ResponseChunk[] | null;
+class Relaying implements Receiver<readonly ResponseChunk[]> {
+  readonly #context: ResponseContext;
+  readonly #stream: RelayedStream;
+  readonly #over: Over;
+
+  constructor(context: ResponseContext, stream: RelayedStream, over: Over) {
+    this.#context = context;
+    this.#stream = stream;
+    this.#over = over;
+  }
+
+  begin(): void {
+    this.take(this.#context.response.take());
+    // What came before the first content is with the sink.
+    this.#context.session.exchange.memory?.setBytes('answer', 0);
+  }
+
+  take(chunks: readonly ResponseChunk[] | null): void {
+    if (chunks === null) return void this.#over.resolve();
     try {
-      chunks = await response.next(stream.totals);
+      const drained = writeChunks(this.#context, this.#stream, chunks);
+      // The upstream waits meanwhile: its text does not arrive faster than it is counted.
+      const counting = this.#stream.totals.text.countPieces();
+      if (drained === undefined && counting === null) this.#readNext();
+      else
+        Promise.all([drained, counting])
+          .then(() => this.#readNext())
+          .catch(this.#over.reject);
     } catch (error) {
-      // The request ended for the reason of its abort, not because the upstream was cancelled for
-      // it.
-      throw signal.aborted ? signal.reason : error;
+      this.#over.reject(error);
     }
-    if (chunks === null) return;
-    drained = writeChunks(context, stream, chunks);
+  }
+
+  fail(error: unknown): void {
+    const { signal } = this.#context.session.exchange;
+    // The request ended for the reason of its abort, not because the upstream was cancelled for it.
+    this.#over.reject(signal.aborted ? signal.reason : error);
+  }
+
+  #readNext(): void {
+    const { response, session } = this.#context;
+    if (session.exchange.signal.aborted) this.#over.reject(session.exchange.signal.reason);
+    else response.read(this, this.#stream.totals);
   }
 }
 

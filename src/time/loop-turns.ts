@@ -10,25 +10,19 @@ interface Waiting {
  */
 export class LoopTurns {
   readonly #maxCost: number;
-  readonly #freeCost: number;
   /** Of what has begun in this turn. */
   #cost = 0;
   #isScheduled = false;
   /** In the order of arrival. */
   readonly #waiting: Waiting[] = [];
 
-  /** A turn begins work until its cost is `maxCost`; what costs at most `freeCost` never waits. */
-  constructor({ maxCost, freeCost = 0 }: { readonly maxCost: number; readonly freeCost?: number }) {
+  /** A turn begins work until its cost is `maxCost`. */
+  constructor({ maxCost }: { readonly maxCost: number }) {
     this.#maxCost = maxCost;
-    this.#freeCost = freeCost;
   }
 
   /** Calls `begin`, now or in a later turn. */
   take(cost: number, begin: () => void): void {
-    if (cost <= this.#freeCost) {
-      begin();
-      return;
-    }
     this.#schedule();
     if (this.#cost >= this.#maxCost) this.#waiting.push({ cost, begin });
     else {

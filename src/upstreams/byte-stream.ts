@@ -1,5 +1,6 @@
 import { LoopTurns } from '../time/loop-turns.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
+import { nextOf, type Receiver, type Source } from '../wire/receiver.ts';
 
 /**
  * With more unread bytes than this, the upstream is paused until they are read: back-pressure
@@ -17,10 +18,14 @@ const smallPieceBytes = 1024;
  * writing. A request takes about ten turns: when a thousand streams send 10 kB each, and one turn
  * decoded all of it, the shortest request would take ten seconds.
  */
-const turns = new LoopTurns({ maxCost: 131_072, freeCost: 4_096 });
+const turns = new LoopTurns({ maxCost: 131_072 });
+/** So few bytes are read at once: the next chunk of a slow stream does not wait for another stream. */
+const freeBytes = 4_096;
+/** What follows it runs after what runs now. */
+const soon = Promise.resolve();
 
 /** What a stream needs from its connection. */
-export interface Source {
+export interface ByteSource {
   pause(): void;
   resume(): void;
   cancel(reason: Error): void;
@@ -30,8 +35,8 @@ export interface Source {
  * The body of an upstream's response as it arrives: pushed by the connection, read by one reader.
  * Pieces that arrived together are read together.
  */
-export class ByteStream {
-  #source: Source | null = null;
+export class ByteStream implements Source<readonly Buffer[]> {
+  #source: ByteSource | null = null;
   #waiting: Buffer[] = [];
   /** Small pieces at the end of the queue. */
   #small: ByteCollector | null = null;
@@ -42,10 +47,10 @@ export class ByteStream {
   #ended = false;
   #failure: Error | null = null;
   #onOver: (() => void) | null = null;
-  #reader: PromiseWithResolvers<readonly Buffer[] | null> | null = null;
+  #reader: Receiver<readonly Buffer[]> | null = null;
 
   /** Connects the stream to its source. */
-  attach(source: Source): void {
+  attach(source: ByteSource): void {
     this.#source = source;
   }
 
@@ -91,20 +96,20 @@ export class ByteStream {
     if (this.#reader !== null) this.#deliver();
   }
 
-  /**
-   * Everything that arrived since the last read, once there is something; null at the end. Rejects
-   * when the body broke off.
-   */
-  next(): Promise<readonly Buffer[] | null> {
+  /** Everything that arrived since the last read, once there is something. */
+  read(reader: Receiver<readonly Buffer[]>): void {
     if (this.#reader !== null) throw new Error('a byte stream has one reader at a time');
-    const reader = Promise.withResolvers<readonly Buffer[] | null>();
     this.#reader = reader;
     if (this.#ended || this.#failure !== null) this.#deliver();
     else if (this.#waitingBytes > 0) this.#queue();
-    return reader.promise;
   }
 
-  /** Closes the connection; a waiting reader gets `reason` as a rejection. */
+  /** As `read`; null at the end. Rejects when the body broke off. */
+  next(): Promise<readonly Buffer[] | null> {
+    return nextOf(this);
+  }
+
+  /** Closes the connection; a waiting reader fails with `reason`. */
   cancel(reason: Error): void {
     if (this.#ended || this.#failure !== null) return;
     this.fail(reason);
@@ -116,13 +121,20 @@ export class ByteStream {
     this.#small = null;
   }
 
-  /** Delivers what has arrived when its turn comes; what arrives meanwhile is delivered with it. */
+  /**
+   * Delivers what has arrived once its connection has been read, or when its turn comes; what arrives
+   * meanwhile is delivered with it.
+   */
   #queue(): void {
     if (this.#isQueued) return;
     this.#isQueued = true;
-    turns.take(this.#waitingBytes, () => {
+    const deliver = (): void => {
       this.#isQueued = false;
       if (this.#waitingBytes > 0) this.#deliver();
+    };
+    void soon.then(() => {
+      if (this.#waitingBytes <= freeBytes) deliver();
+      else turns.take(this.#waitingBytes, deliver);
     });
   }
 
@@ -135,12 +147,21 @@ export class ByteStream {
       const taken = this.#waiting;
       this.#waiting = [];
       this.#waitingBytes = 0;
-      reader.resolve(taken);
+      give(reader, taken);
       if (this.#paused) {
         this.#paused = false;
         this.#source?.resume();
       }
-    } else if (this.#failure !== null) reader.reject(this.#failure);
-    else reader.resolve(null);
+    } else if (this.#failure !== null) reader.fail(this.#failure);
+    else give(reader, null);
+  }
+}
+
+/** A throw of a reader ends its stream: to the connection it would be an error of another response. */
+function give(reader: Receiver<readonly Buffer[]>, pieces: readonly Buffer[] | null): void {
+  try {
+    reader.take(pieces);
+  } catch (error) {
+    reader.fail(error);
   }
 }

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { ByteStream, type Source } from './byte-stream.ts';
+import { type ByteSource, ByteStream } from './byte-stream.ts';
 import type { Connection, ConnectionUser, Sending } from './connection.ts';
 import { decoded } from './decode.ts';
 
@@ -74,7 +74,7 @@ interface Head {
  * A call from its request to the end of its response. It lives as long as a stream, so it keeps no
  * reference to what it has passed on.
  */
-class Call implements ConnectionUser, Source {
+class Call implements ConnectionUser, ByteSource {
   connection: Connection | null = null;
   /** Null once there is a head, or after a resend: it is not sent again. */
   #request: UpstreamRequest | null;

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Bytes } from '../../src/dialects/dialect.ts';
+import { nextOf } from '../../src/wire/receiver.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { byTier, sampledRange } from '../harness/tier.ts';
@@ -118,13 +119,13 @@ for (const wire of wires) {
     test('an upstream is paused while nothing reads', async () => {
       let given = 0;
       const endless: Bytes = {
-        async next() {
+        read(receiver) {
           given += 1;
-          return [chatter[wire.dialect]];
+          setImmediate(() => receiver.take([chatter[wire.dialect]]));
         },
       };
       const decoder = (await begin(wire)).readStream(endless, null);
-      await decoder.next();
+      await nextOf(decoder);
       const before = given;
       for (let n = 0; n < 200; n += 1) await turn();
       assert.ok(given - before < 100, `${given} reads`);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DecodedEvent } from '../../src/dialects/dialect.ts';
 import { readEvent, readWhole } from '../../src/dialects/openai/read.ts';
+import { nextOf } from '../../src/wire/receiver.ts';
 import { sseEvent } from '../../src/wire/sse.ts';
 import { begin } from '../harness/wire-listen.ts';
 import { wires } from '../harness/wire-world.ts';
@@ -42,9 +43,12 @@ test('the id and the finish reason that a package returns are cut to 500 charact
   ];
   const bytes = [Buffer.from(sent.map((each) => sseEvent(JSON.stringify(each))).join(''))];
   const codec = await begin(wire);
-  const decoder = codec.readStream({ next: async () => (bytes.length === 0 ? null : bytes.splice(0)) }, null);
+  const decoder = codec.readStream(
+    { read: (receiver) => receiver.take(bytes.length === 0 ? null : bytes.splice(0)) },
+    null,
+  );
   const events: DecodedEvent[] = [];
-  for (let next = await decoder.next(); next !== null; next = await decoder.next()) events.push(...next);
+  for (let next = await nextOf(decoder); next !== null; next = await nextOf(decoder)) events.push(...next);
   const chunks = events.flatMap((event) => (event.kind === 'chunk' ? [event.chunk] : []));
   assert.deepEqual([...new Set(chunks.map(({ upstreamId }) => upstreamId))], [cut]);
   assert.equal(chunks.at(-1)?.choices[0]?.native_finish_reason, cut);

@@ -4,6 +4,7 @@ import type { Bytes, DecodedEvent, Dialect, UpstreamCodec } from '../../src/dial
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import type { ResponseChunk } from '../../src/wire/chat.ts';
+import { nextOf } from '../../src/wire/receiver.ts';
 import type { Wire, WireResponse } from './wire.ts';
 
 const body = { model: 'a/b', stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
@@ -61,18 +62,19 @@ export async function listen(
   const exchange = await begin(wire);
   const left = pieces.filter((piece) => piece.length > 0);
   const bytes: Bytes = {
-    async next() {
+    read(receiver) {
       const piece = left.shift();
-      if (piece !== undefined) return [Buffer.from(piece)];
-      if (broken !== null) throw broken;
-      return null;
+      if (piece !== undefined) receiver.take([Buffer.from(piece)]);
+      else if (broken !== null) receiver.fail(broken);
+      else receiver.take(null);
     },
   };
   const decoder = exchange.readStream(bytes, null);
   const received: DecodedEvent[] = [];
   let failed: string | null = null;
   try {
-    for (let next = await decoder.next(); next !== null; next = await decoder.next()) received.push(...next);
+    for (let next = await nextOf(decoder); next !== null; next = await nextOf(decoder))
+      received.push(...next);
   } catch (error) {
     failed = String(error);
   }

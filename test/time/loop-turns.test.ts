@@ -21,18 +21,6 @@ test('a turn begins work up to its cost, and the rest waits in the order of its 
   assert.deepEqual(begun.slice(8), [9, 10, 11], 'a later turn has its whole cost');
 });
 
-test('what costs little never waits, and does not count', async () => {
-  const turns = new LoopTurns({ maxCost: 10, freeCost: 2 });
-  const begun: string[] = [];
-  turns.take(10, () => begun.push('large'));
-  turns.take(3, () => begun.push('later'));
-  for (let n = 0; n < 20; n += 1) turns.take(2, () => begun.push('free'));
-  assert.equal(begun.filter((one) => one === 'free').length, 20);
-  assert.ok(!begun.includes('later'));
-  await nextTurn();
-  assert.equal(begun.at(-1), 'later');
-});
-
 test('work that throws does not keep the rest waiting', async (t) => {
   const turns = new LoopTurns({ maxCost: 1 });
   const thrown: unknown[] = [];

@@ -67,3 +67,20 @@ test('the end of a stream, or its failure, does not wait for a turn, and loses n
     else await assert.rejects(streams[at]?.next() ?? Promise.resolve(), /broken/);
   }
 });
+
+test('a reader that throws fails with its error, and the connection goes on', () => {
+  const stream = new ByteStream();
+  const defect = new Error('a defect');
+  const failed: unknown[] = [];
+  const reader = {
+    take(): void {
+      throw defect;
+    },
+    fail: (error: unknown) => failed.push(error),
+  };
+  stream.push(Buffer.from('x'));
+  stream.end();
+  stream.read(reader);
+  stream.read(reader);
+  assert.deepEqual(failed, [defect, defect]);
+});

@@ -1,4 +1,5 @@
 import type { CompletionRequest, ResponseChunk } from '../../wire/chat.ts';
+import type { Receiver } from '../../wire/receiver.ts';
 import { SseDecoder } from '../../wire/sse.ts';
 import type { Bytes, DecodedEvent, Destination, Dialect, StreamDecoder } from '../dialect.ts';
 import { mapChunks, withOwnNames } from '../map-chunks.ts';
@@ -48,35 +49,46 @@ function withoutClaim(chunk: ResponseChunk): ResponseChunk {
 }
 
 /** Decodes a stream of independent server-sent events. */
-export class SseStreamDecoder implements StreamDecoder {
+class SseStreamDecoder implements StreamDecoder, Receiver<readonly Buffer[]> {
   readonly #bytes: Bytes;
-  readonly #read: (data: string) => DecodedEvent;
+  readonly #eventOf: (data: string) => DecodedEvent;
   readonly #decoder = new SseDecoder();
+  #receiver: Receiver<readonly DecodedEvent[]> | null = null;
   #ended = false;
 
-  constructor(bytes: Bytes, read: (data: string) => DecodedEvent) {
+  constructor(bytes: Bytes, eventOf: (data: string) => DecodedEvent) {
     this.#bytes = bytes;
-    this.#read = read;
+    this.#eventOf = eventOf;
   }
 
   get heldBytes(): number {
     return this.#decoder.heldBytes;
   }
 
-  next(): Promise<readonly DecodedEvent[] | null> {
-    return this.#ended
-      ? Promise.resolve(null)
-      : this.#bytes.next().then((pieces) => this.#decodeNext(pieces));
+  read(receiver: Receiver<readonly DecodedEvent[]>): void {
+    if (this.#ended) return void receiver.take(null);
+    this.#receiver = receiver;
+    this.#bytes.read(this);
   }
 
-  #decodeNext(pieces: readonly Buffer[] | null): readonly DecodedEvent[] {
-    const events: DecodedEvent[] = [];
+  take(pieces: readonly Buffer[] | null): void {
+    this.#receiver?.take(this.#decode(pieces));
+  }
+
+  fail(error: unknown): void {
+    this.#receiver?.fail(error);
+  }
+
+  #decode(pieces: readonly Buffer[] | null): readonly DecodedEvent[] {
     if (pieces === null) {
       this.#ended = true;
-      for (const data of this.#decoder.end()) events.push(this.#read(data));
-      return events;
+      return this.#decoder.end().map(this.#eventOf);
     }
-    for (const piece of pieces) for (const data of this.#decoder.push(piece)) events.push(this.#read(data));
+    const [only = Buffer.alloc(0)] = pieces;
+    const events =
+      pieces.length === 1
+        ? this.#decoder.push(only).map(this.#eventOf)
+        : pieces.flatMap((piece) => this.#decoder.push(piece).map(this.#eventOf));
     // Last: the events before it are complete.
     if (this.#decoder.isTooLong) events.push({ kind: 'malformed', reason: 'an event that is too long' });
     return events;

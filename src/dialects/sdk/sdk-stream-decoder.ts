@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { responseLimits, shapeFault } from '../../wire/json.ts';
+import { nextOf, type Receiver } from '../../wire/receiver.ts';
 import { maxEventBytes, SseDecoder } from '../../wire/sse.ts';
 import type { Bytes, DecodedEvent, StreamDecoder } from '../dialect.ts';
 import { errorEventOf } from './errors.ts';
@@ -49,7 +50,13 @@ export class SdkStreamDecoder implements StreamDecoder {
     return this.#pendingBytes;
   }
 
-  async next(): Promise<readonly DecodedEvent[] | null> {
+  read(receiver: Receiver<readonly DecodedEvent[]>): void {
+    this.#nextEvents()
+      .then((events) => receiver.take(events))
+      .catch((error: unknown) => receiver.fail(error));
+  }
+
+  async #nextEvents(): Promise<readonly DecodedEvent[] | null> {
     while (this.#waiting.length === 0 && !this.#over) {
       await this.#stirred.promise;
       // All parts of the same bytes follow within this turn of the event loop.
@@ -124,7 +131,7 @@ export class SdkStreamDecoder implements StreamDecoder {
       this.#taken = Promise.withResolvers();
       await this.#taken.promise;
     }
-    const pieces = await this.#bytes.next();
+    const pieces = await nextOf(this.#bytes);
     for (const { length } of pieces ?? []) {
       this.#pendingBytes += length;
       this.#untakenBytes += length;
