@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { finished } from 'node:stream';
+import { finished, type Writable } from 'node:stream';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
@@ -127,13 +127,21 @@ async function sendStream(
   await reply.stream({
     write: (text) => {
       if (text === '' || response.destroyed) return undefined;
-      const isTaken = response.write(isChunked ? chunkOf(text) : text);
+      const isTaken = writableOf(response).write(isChunked ? chunkOf(text) : text);
       if (isTaken || exchange.signal.aborted) return undefined;
       return drained(parts, response, exchange);
     },
   });
   response.end(isChunked ? '0\r\n\r\n' : undefined);
   destroyWhenStalled(parts, response, exchange);
+}
+
+/**
+ * The socket, which sends a piece at once, while the response holds it back until the end of the turn.
+ * The response itself while it waits for the responses to earlier requests on its connection.
+ */
+function writableOf(response: ServerResponse): Writable {
+  return response.socket ?? response;
 }
 
 /** A chunk of a body of unknown length (RFC 9112, 7.1); it must not be empty. */
@@ -147,6 +155,7 @@ function chunkOf(text: string): string {
  */
 function drained(parts: WriteParts, response: ServerResponse, exchange: Exchange): Promise<void> {
   const { signal } = exchange;
+  const writable = writableOf(response);
   return new Promise((resolve) => {
     const stalled = parts.clock.after(parts.clientStallMs, () => {
       exchange.leave(new ClientDisconnected('the client stopped reading'));
@@ -154,11 +163,13 @@ function drained(parts: WriteParts, response: ServerResponse, exchange: Exchange
     });
     const done = (): void => {
       stalled.cancel();
-      response.off('drain', done).off('close', done);
+      writable.off('drain', done);
+      response.off('close', done);
       signal.removeEventListener('abort', done);
       resolve();
     };
-    response.on('drain', done).on('close', done);
+    writable.on('drain', done);
+    response.on('close', done);
     signal.addEventListener('abort', done, { once: true });
   });
 }
