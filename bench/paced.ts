@@ -9,11 +9,13 @@ import type { PacedJob, PacedResult } from './paced-run.ts';
 import type { Target, TargetName } from './target.ts';
 
 /** Numbers of streams at once. */
-const levels = [100, 250, 500, 750, 1_000, 1_500, 2_000];
+const levels = [100, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_500, 2_000];
 /** A core carries as many streams as it passes on with this delay at most. */
 const maxDelayP99Ms = 10;
 const maxGeneratorBusy = 0.9;
 const seconds = 3;
+/** V8 still optimizes after seconds, and a server runs for weeks. */
+const warmUp = { streams: 100, seconds: 12 };
 
 interface Paced extends PacedResult {
   readonly streams: number;
@@ -37,9 +39,9 @@ export interface Carried {
 /** Runs a job on the load generator. */
 export type PacedLoad = (job: PacedJob) => Promise<PacedResult>;
 
-/** Measures one target; about a minute. */
+/** Measures one target; about a minute and a half. */
 export async function carriedBy(load: PacedLoad, target: Target): Promise<Carried> {
-  await paced(load, target, 50);
+  await paced(load, target, warmUp.streams, warmUp.seconds);
   let full: Paced | null = null;
   let isLeast = true;
   for (const streams of levels) {
@@ -58,7 +60,7 @@ export async function carriedBy(load: PacedLoad, target: Target): Promise<Carrie
   return { name: target.name, streams: isAny ? full.streams : 0, isLeast, full, half };
 }
 
-async function paced(load: PacedLoad, target: Target, streams: number): Promise<Paced> {
+async function paced(load: PacedLoad, target: Target, streams: number, forSeconds = seconds): Promise<Paced> {
   const { pid } = target;
   const before = pid === null ? null : { cpu: cpuMsOf(pid) ?? 0, memory: memoryKbOf(pid) };
   let peak = 0;
@@ -66,7 +68,7 @@ async function paced(load: PacedLoad, target: Target, streams: number): Promise<
     if (pid !== null) peak = Math.max(peak, memoryKbOf(pid));
   }, 500);
   try {
-    const result = await load({ ...target.jobOf('paced'), streams, seconds });
+    const result = await load({ ...target.jobOf('paced'), streams, seconds: forSeconds });
     const cpuMs = pid === null || before === null ? null : (cpuMsOf(pid) ?? 0) - before.cpu;
     return {
       ...result,
