@@ -8,6 +8,7 @@ import { type AdminParts, type AdminServer, serveAdmin } from '../http/serve-adm
 import type { Identity } from '../identity/identity.ts';
 import { pageOrigins } from '../identity/page-links.ts';
 import { Messages } from '../messages/messages.ts';
+import { addMessageMetrics } from '../messages/metrics.ts';
 import { watchConditions, watchSlots } from '../messages/watch.ts';
 import { type MetricData, type Registry, readRegistry, renderPage } from '../metrics/registry.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
@@ -101,7 +102,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   const port = await Promise.race([serving, stopRequested]);
   if (port === undefined) return null;
   const backups = await startBackups(parts, () => shared.config.backup, opened);
-  startMessages(parts, shared, opened);
+  addMessageMetrics(backups, startMessages(parts, shared, opened), clock);
   addReload(backups, () => parts.configuration.lastReload, clock.now());
   const lists = async () => [
     ...(await workers.metrics()),
@@ -159,18 +160,19 @@ async function startBackups(
   return backupMetrics({ config, summaries: () => backups.summaries });
 }
 
-/** Sends messages, and looks for what causes some; `opened` ends it. */
+/** Sends messages, and looks for what causes some; `opened` ends it. Returns the sender. */
 function startMessages(
   { database, clock, log }: ServerParts,
   shared: SharedServices,
   opened: AsyncDisposableStack,
-): void {
+): Messages {
   const messages = new Messages({ database, clock, log, config: () => shared.config });
   const slots = () => ({ host: hostname(), statuses: shared.slots.statuses(), atMs: clock.now() });
   const watchEveryMs = 60_000;
   const jobs = new JobRunner(
     [
       { name: 'send-messages', everyMs: 5_000, run: () => messages.run() },
+      { name: 'measure-messages', everyMs: 15_000, run: () => messages.measure() },
       {
         name: 'watch-conditions',
         everyMs: watchEveryMs / 4,
@@ -182,6 +184,7 @@ function startMessages(
     { clock, log },
   );
   opened.defer(() => jobs.close());
+  return messages;
 }
 
 /** The console of a server; what is to be closed goes to `opened`. */

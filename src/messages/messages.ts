@@ -3,9 +3,18 @@ import { HttpError, HttpStatusError } from '../http/client/http-error.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
+import type { MessageChannel } from './choices-sql.ts';
 import { wordsOf } from './kinds.ts';
 import { MailError, sendMail } from './mail.ts';
-import { type DueMessage, endAttempt, forgetMessages, spreadEvents, takeDue } from './outbox-sql.ts';
+import {
+  type DueMessage,
+  endAttempt,
+  forgetMessages,
+  readWaiting,
+  spreadEvents,
+  takeDue,
+  type WaitingMessages,
+} from './outbox-sql.ts';
 import { sendWebhook } from './webhook.ts';
 
 const secondMs = 1_000;
@@ -37,9 +46,18 @@ interface MessagesParts {
   readonly config: () => Pick<Config, 'mail' | 'webhooks' | 'auth' | 'admin'>;
 }
 
+/** How an attempt ends: `failed` is repeated later, `given_up` is not. */
+export const attemptOutcomes = ['sent', 'failed', 'given_up'] as const;
+
 /** Sends messages, on any number of servers. */
 export class Messages {
+  /** The attempts of this process. */
+  readonly attempts: Readonly<Record<MessageChannel, Record<(typeof attemptOutcomes)[number], number>>> = {
+    email: { sent: 0, failed: 0, given_up: 0 },
+    webhook: { sent: 0, failed: 0, given_up: 0 },
+  };
   readonly #parts: MessagesParts;
+  #waiting: WaitingMessages | null = null;
 
   constructor(parts: MessagesParts) {
     this.#parts = parts;
@@ -62,6 +80,16 @@ export class Messages {
     return forgetMessages(this.#parts.database, this.#parts.clock.now() - keptMs);
   }
 
+  /** What waited at the last `measure`; null before the first. */
+  get waiting(): WaitingMessages | null {
+    return this.#waiting;
+  }
+
+  /** Reads what waits. */
+  async measure(): Promise<void> {
+    this.#waiting = await readWaiting(this.#parts.database);
+  }
+
   async #attempt(message: DueMessage): Promise<void> {
     const { database, clock, log } = this.#parts;
     try {
@@ -77,8 +105,10 @@ export class Messages {
       const isLast = isHopeless || message.kind === 'test';
       const afterMs = isLast ? undefined : retryAfterMs[message.attempts - 1];
       const nextAtMs = afterMs === undefined ? null : clock.now() + afterMs;
+      this.attempts[message.channel][nextAtMs === null ? 'given_up' : 'failed'] += 1;
       return endAttempt(database, message, { sentAtMs: null, nextAtMs, error: reasonOf(error) });
     }
+    this.attempts[message.channel].sent += 1;
     await endAttempt(database, message, { sentAtMs: clock.now(), nextAtMs: null, error: null });
   }
 

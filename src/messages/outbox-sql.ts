@@ -134,6 +134,23 @@ export async function endAttempt(
   );
 }
 
+const waiting = recordOf({
+  email: number("count(*) FILTER (WHERE channel = 'email')"),
+  webhook: number("count(*) FILTER (WHERE channel = 'webhook')"),
+  /** When the first of them is or was due; null: nothing waits. An event is due at once. */
+  dueAtMs: column<number | null>(
+    'least(min(next_at), (SELECT min(created_at) FROM message_event WHERE NOT is_spread))',
+  ),
+});
+
+/** Messages that are neither sent nor given up. */
+export type WaitingMessages = RowOf<typeof waiting>;
+
+/** What waits to be sent, on all servers. */
+export async function readWaiting(sql: Sql): Promise<WaitingMessages | null> {
+  return waiting.first(sql, `SELECT ${waiting.columns} FROM message WHERE next_at IS NOT NULL`);
+}
+
 /** What was sent to these, newest first. */
 export function listMessages(
   sql: Sql,

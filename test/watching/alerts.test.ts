@@ -7,12 +7,22 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { headingsOf } from '../../scripts/docs-site/markdown.ts';
 import { publishPrices } from '../../src/catalogue/publish.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { setChoice } from '../../src/messages/choices-sql.ts';
+import { Messages } from '../../src/messages/messages.ts';
+import { addMessageMetrics } from '../../src/messages/metrics.ts';
+import { watchSlots } from '../../src/messages/watch.ts';
+import { Registry, readRegistry, renderPage } from '../../src/metrics/registry.ts';
+import type { SlotStatus } from '../../src/slots/contract.ts';
 import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
+import { openTestDatabase } from '../harness/database.ts';
+import { parseExposition } from '../harness/exposition.ts';
 import { startTestGateway, testConfig } from '../harness/gateway.ts';
+import { TestClock } from '../harness/test-clock.ts';
 import { byTier } from '../harness/tier.ts';
 import { eventually, until } from '../harness/until.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
-import { firingAlerts, promtool, testRules } from './promtool.ts';
+import { firingAlerts, promtool, type Scrape, testRules } from './promtool.ts';
 import { assertNamesExist } from './queries.ts';
 import { scrape, startWatchedGateway } from './watched-gateway.ts';
 
@@ -171,6 +181,40 @@ test('a configuration that differs from the published prices raises an alert', a
   await publishPrices(naru.database, other, { atMs: naru.clock.now(), announce: 'catalogue' });
   await until('it differs', async () => (await naru.metric('naru_price_differences')) === 1, 30_000);
   assert.ok(firingAlerts(ruleFile, before, await scrape(naru)).includes('NaruPricesDiffer'));
+});
+
+test('messages that nobody sends, and a mail server that takes none, raise alerts', async (t) => {
+  const database = await openTestDatabase(t);
+  const clock = new TestClock();
+  const config = testConfig({ config: { mail: { host: '127.0.0.1', port: 1, from: 'naru@example.com' } } });
+  const messages = new Messages({ database, clock, log: silentLog, config: () => config });
+  const registry = new Registry();
+  addMessageMetrics(registry, messages, clock);
+  const look = async (): Promise<Scrape> => {
+    await messages.measure();
+    return { page: parseExposition(await renderPage([await readRegistry(registry)])), atMs: clock.now() };
+  };
+  const address = 'op@example.com';
+  await setChoice(
+    database,
+    'operators',
+    { channel: 'email', kinds: ['slot.failing'], language: 'ko', address },
+    null,
+  );
+  const before = await look();
+  const statuses = [{ name: 'big', state: 'FAILED', failures: 5 } as SlotStatus];
+  await watchSlots(database, { host: 'h1', statuses, atMs: clock.now() });
+  clock.advance(20 * 60_000);
+  assert.deepEqual(firingAlerts(ruleFile, before, await look()), ['NaruMessagesOverdue']);
+  for (let n = 0; n < 7; n++) {
+    clock.advance(12 * 3_600_000);
+    await messages.run();
+  }
+  const failing = await look();
+  const labels = { channel: 'email', outcome: 'failed' };
+  assert.equal(failing.page.value('naru_message_attempts_total', labels), 7);
+  assert.equal(failing.page.value('naru_messages_waiting', { channel: 'email' }), 1);
+  assert.deepEqual(firingAlerts(ruleFile, before, failing), ['NaruMailFailing']);
 });
 
 /** Reaching 700 MB takes the settlements of 350,000 responses; the unit test of its rule stands for it. */
