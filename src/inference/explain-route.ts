@@ -1,3 +1,4 @@
+import type { KeyRestrictions } from '../accounts/keys-sql.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { DrainView } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
@@ -5,7 +6,9 @@ import { counted } from '../errors/counted.ts';
 import { messages, requirements } from '../errors/messages.ts';
 import { type Explanation, explainPlan, type Knowledge } from '../routing/explain-plan.ts';
 import { plan, seedOf } from '../routing/plan.ts';
+import { allowedModels } from '../routing/restrictions.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
+import { namesOf } from '../wire/preferences.ts';
 import { parseCompletionRequest } from './parse-request.ts';
 
 /** The parts of a request on which its route depends. */
@@ -19,6 +22,8 @@ export interface RouteQuestion {
   readonly tools: boolean;
   readonly session: string | null;
   readonly accountId: number;
+  /** Of the key that sends it. */
+  readonly restrictions: KeyRestrictions | null;
 }
 
 /** What routes are explained from. */
@@ -31,21 +36,23 @@ export interface RouteKnowledge {
 
 /**
  * Explains which candidates such a request would be sent to now, by the plan of the function that
- * serves. Throws the refusal of an invalid request, such as one for a model that does not exist; an
- * empty chain is no refusal here.
+ * serves. Throws the refusal of an invalid request, such as one for a model that does not exist or
+ * that the key may not use; an empty chain is no refusal here.
  */
 export function explainRoute(question: RouteQuestion, known: RouteKnowledge): Explanation {
   const request = parseCompletionRequest('chat', Buffer.from(bodyOf(question)), null);
-  const models = known.catalogue.resolve(request.models);
-  const { promptTokens, accountId } = question;
+  const { promptTokens, accountId, restrictions } = question;
+  const models = allowedModels(known.catalogue.resolve(request.models), restrictions);
   const { health, drains } = known;
-  const given = { promptTokens, health, drains, allowed: null, ...seedOf(request, accountId, 'explain') };
+  const allowed = namesOf(restrictions?.allowed_providers);
+  const given = { promptTokens, health, drains, allowed, ...seedOf(request, accountId, 'explain') };
   return explainPlan(request, models, plan(request, models, given), { ...given, knowledge: known.knowledge });
 }
 
 /** A question as the query of a URL. */
 export function queryOf(question: RouteQuestion): string {
-  const { models, provider, promptTokens, maxTokens, image, tools, session, accountId } = question;
+  const { models, provider, promptTokens, maxTokens, image, tools, session, accountId, restrictions } =
+    question;
   const query = new URLSearchParams({ models: models.join(','), prompt_tokens: String(promptTokens) });
   if (provider !== null) query.set('provider', provider);
   if (maxTokens !== null) query.set('max_tokens', String(maxTokens));
@@ -53,6 +60,7 @@ export function queryOf(question: RouteQuestion): string {
   if (tools) query.set('tools', '1');
   if (session !== null) query.set('session', session);
   query.set('account', String(accountId));
+  if (restrictions !== null) query.set('restrictions', JSON.stringify(restrictions));
   return String(query);
 }
 
@@ -68,6 +76,7 @@ export function questionOf(query: URLSearchParams): RouteQuestion {
     tools: query.get('tools') === '1',
     session: query.get('session'),
     accountId: Number(query.get('account')) || 0,
+    restrictions: JSON.parse(query.get('restrictions') ?? 'null'),
   };
 }
 

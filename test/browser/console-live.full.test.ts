@@ -230,6 +230,10 @@ test('a candidate is tested with real calls, and a request is explained', fullOn
   await page.getByRole('dialog').getByText('정상').first().waitFor();
   assert.deepEqual(await axe(), []);
   await page.getByRole('dialog').getByRole('button', { name: '닫기' }).last().click();
+  await page.getByLabel('키 해시').fill('sk-a-whole-key');
+  await page.getByText(/16진수 6자리 이상/).waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.getByLabel('키 해시').fill('');
   await page.getByRole('button', { name: '계산' }).click();
   await page.getByText(/토큰 1,000개당 입력/).waitFor();
   assertClean();

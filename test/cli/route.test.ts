@@ -158,6 +158,21 @@ test('preferences, sessions and keys of a question reach the server', async () =
       ['up1/x', 'not_in_only'],
     ],
   );
+  const account = (await installation.json('account', 'create', '--name', 'y')).rows[0].account_id;
+  const { hash } = (await installation.json('key', 'create', '--account', String(account), '--name', 'k'))
+    .rows[0];
+  await installation.json('key', 'limit', hash, '--allowed-providers', 'up2', '--reason', 'x');
+  const own = await installation.json('route', 'explain', '--model', 'a/b', '--key', hash.slice(0, 12));
+  assert.deepEqual(
+    own.rows[0].candidates.map((each: { candidate: string; reason: string | null }) => [
+      each.candidate,
+      each.reason,
+    ]),
+    [
+      ['up2/x', null],
+      ['up1/x', 'not_allowed'],
+    ],
+  );
 });
 
 test('a candidate is drained, listed and resumed, and the running server follows', async () => {

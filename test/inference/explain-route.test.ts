@@ -46,6 +46,7 @@ const question = (more: Partial<RouteQuestion> = {}): RouteQuestion => ({
   tools: false,
   session: null,
   accountId: 1,
+  restrictions: null,
   ...more,
 });
 
@@ -108,6 +109,20 @@ test('a skipped candidate has its reason with figures', () => {
     explanationText(noCandidate, 'live'),
     /^No candidate can serve acme\/one for this request: 404/,
   );
+});
+
+test('the restrictions of a key remove candidates and models as they do for its calls', () => {
+  const restrictions = { allowed_models: ['acme/*'], allowed_providers: ['up3'] };
+  const sent = questionOf(new URLSearchParams(queryOf(question({ restrictions }))));
+  assert.deepEqual(
+    live(sent).candidates.map(({ place, candidate, reason }) => [place, candidate, reason]),
+    [
+      [1, 'up3/upstream-one', null],
+      [null, 'up1/upstream-one', 'not_allowed'],
+      [null, 'up2/upstream-one', 'not_allowed'],
+    ],
+  );
+  assert.throws(() => live({ restrictions: { allowed_models: ['acme/two'] } }), /This API key may not use/);
 });
 
 test('the reason of a rank is what the request and the configuration state', () => {

@@ -96,6 +96,24 @@ test('a route is explained as the server would decide it, and an unknown model i
     (await admin.get('/route?models=no/model')).refusal.ko,
     /존재하지 않는 모델 ID입니다: no\/model\.$/,
   );
+  const { accountId, hash } = await gateway.account();
+  const restrict = (restrictions: object) =>
+    gateway.database.query('UPDATE api_key SET restrictions = $2 WHERE account_id = $1', [
+      accountId,
+      restrictions,
+    ]);
+  const ofKey = () => admin.get(`/route?models=test/model&key=${hash.slice(0, 12)}`);
+  await restrict({ allowed_providers: ['up2'] });
+  assert.deepEqual(
+    (await ofKey()).candidates.map((row: Record<string, unknown>) => [row['place'], row['reason']]),
+    [
+      [1, null],
+      [null, 'not_allowed'],
+    ],
+  );
+  await restrict({ allowed_models: ['test/other'] });
+  assert.match((await ofKey()).refusal.en, /This API key may not use test\/model/);
+  assert.equal((await admin.send('GET', '/route?models=test/model&key=00000000')).status, 404);
 });
 
 // pages:A4,U9

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { KeyRow } from '../../accounts/keys-sql.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { explanationText, type RouteQuestion } from '../../inference/explain-route.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
@@ -62,7 +63,7 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
     .option('--tools', 'the request has tools')
     .option('--session <id>', 'the session_id of the request')
     .option('--account <id>', 'account of the session', accountId)
-    .option('--key <hash>', 'key whose account has the session', keyHash)
+    .option('--key <hash>', 'key that sends it: its account and its restrictions', keyHash)
     .action(async (flags: ExplainFlags) => {
       const { explainServerRoute } = await import('../../admin/route-explain.ts');
       const question = await questionFrom(cli, flags);
@@ -94,6 +95,7 @@ async function questionFrom(cli: CliContext, flags: ExplainFlags): Promise<Route
   const models = [...(flags.model === undefined ? [] : [flags.model]), ...(flags.models ?? [])];
   if (models.length === 0) throw new OperatorError('pass --model or --models');
   const { order, only, ignore, sort } = flags;
+  const key = await keyOf(cli, flags);
   const provider = {
     ...flags.provider,
     ...(order === undefined ? {} : { order }),
@@ -109,19 +111,20 @@ async function questionFrom(cli: CliContext, flags: ExplainFlags): Promise<Route
     image: flags.image === true,
     tools: flags.tools === true,
     session: flags.session ?? null,
-    accountId: flags.account ?? (await accountOf(cli, flags)) ?? 0,
+    accountId: flags.account ?? key?.accountId ?? 0,
+    restrictions: key?.restrictions ?? null,
   };
 }
 
-/** The account of `--key`; null without that option. */
-async function accountOf(cli: CliContext, flags: ExplainFlags): Promise<number | null> {
-  const { key } = flags;
-  if (key === undefined) return null;
-  let account: number | null = null;
+/** The key of `--key`; null without that option. */
+async function keyOf(cli: CliContext, flags: ExplainFlags): Promise<KeyRow | null> {
+  const { key: hash } = flags;
+  if (hash === undefined) return null;
+  const found: KeyRow[] = [];
   await withOperatorService(cli, flags, async (operator) => {
-    account = (await findKey(operator, key)).accountId;
+    found.push(await findKey(operator, hash));
   });
-  return account;
+  return found[0] ?? null;
 }
 
 function names(text: string): readonly string[] {

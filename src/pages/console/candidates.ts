@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findKeysByPrefix } from '../../accounts/keys-sql.ts';
 import { labelOf } from '../../catalogue/difference.ts';
 import { type Drain, readDrains } from '../../catalogue/drains-sql.ts';
 import type { CandidateConfig, ProviderConfig } from '../../config/config.ts';
@@ -116,7 +117,7 @@ function listRow({ config, clock, processes, reads }: ConsoleContext) {
   });
 }
 
-function explainRow({ processes }: ConsoleContext) {
+function explainRow({ processes, reads }: ConsoleContext) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/route',
@@ -129,6 +130,11 @@ function explainRow({ processes }: ConsoleContext) {
       tools: z.enum(['1']).optional(),
       provider: z.string().max(4_000).optional().describe('The `provider` object of the request, as JSON'),
       account: integerText(0).default(0),
+      key: z
+        .string()
+        .regex(/^[0-9a-f]{6,64}$/)
+        .optional()
+        .describe('The hash of the key that sends it, or its first 6 digits or more: its restrictions apply'),
     }),
     response: z.strictObject({
       worker: z
@@ -149,11 +155,18 @@ function explainRow({ processes }: ConsoleContext) {
         }),
       ),
     }),
-    handle: async ({ query }) => {
-      const stated = Object.entries(query).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name, String(value)]],
+    handle: async ({ query: { key: hash, ...query } }) => {
+      const stated = new URLSearchParams(
+        Object.entries(query).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, String(value)]],
+        ),
       );
-      const { status, body } = await processes.routeReports('GET', ['route'], new URLSearchParams(stated));
+      if (hash !== undefined) {
+        const [key, another] = await findKeysByPrefix(reads, hash);
+        if (key === undefined || another !== undefined) throw refuse('not_found', messages.noSuchPageKey());
+        stated.set('restrictions', JSON.stringify(key.restrictions));
+      }
+      const { status, body } = await processes.routeReports('GET', ['route'], stated);
       const {
         explanation,
         worker = null,

@@ -22,16 +22,20 @@ export function Explain({ models }: { models: readonly string[] }) {
   const [question, setQuestion] = useState<Question | null>(null);
   const [model, setModel] = useState('');
   const [tokens, setTokens] = useState('1000');
+  const [key, setKey] = useState('');
   const [image, setImage] = useState(false);
   const [tools, setTools] = useState(false);
   const answer = useQuery({
     ...readQuery('GET /console/api/route', { query: question ?? { models: 'none' } }),
     enabled: question !== null,
   });
+  // A whole key never leaves the browser.
+  const isHash = /^(?:[0-9a-f]{6,64})?$/.test(key);
   const asked = (): void =>
     setQuestion({
       models: model.trim() === '' ? (models[0] ?? '') : model.trim(),
       prompt_tokens: /^\d+$/.test(tokens) ? Number(tokens) : 0,
+      ...(key === '' ? {} : { key }),
       ...(image ? { image: '1' as const } : {}),
       ...(tools ? { tools: '1' as const } : {}),
     });
@@ -41,7 +45,7 @@ export function Explain({ models }: { models: readonly string[] }) {
         className="flex flex-wrap items-end gap-4"
         onSubmit={(event) => {
           event.preventDefault();
-          asked();
+          if (isHash) asked();
         }}
       >
         <Field label={t('explain.models')} className="w-80 max-md:w-full">
@@ -59,6 +63,14 @@ export function Explain({ models }: { models: readonly string[] }) {
         </datalist>
         <Field label={t('explain.tokens')} className="w-32">
           <Input isNumeric value={tokens} onChange={({ target }) => setTokens(target.value)} />
+        </Field>
+        <Field
+          label={t('explain.key')}
+          optionalText={t('common:optional')}
+          error={isHash ? null : t('explain.keyError')}
+          className="w-56 max-md:w-full"
+        >
+          <Input value={key} onChange={({ target }) => setKey(target.value.trim().toLowerCase())} />
         </Field>
         <Checkbox
           label={t('explain.image')}
