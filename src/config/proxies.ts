@@ -1,4 +1,5 @@
-import { isIPv4 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { cidr } from './validators.ts';
 
 /** The proxies that the environment names, as `http.setGlobalProxyFromEnv` takes them. */
 export interface Proxies {
@@ -40,34 +41,26 @@ export function proxiesOf(env: Environment): Proxies | null {
   });
   if (found.length === 0) return null;
   const entries = (variable('NO_PROXY', env) ?? '').split(/[,\s]+/).filter((entry) => entry !== '');
-  const direct = entries.flatMap((entry) =>
-    /^[a-z]/i.test(entry) ? [entry, `.${entry}`] : [rangeOf(entry)],
-  );
+  const direct = entries.flatMap((entry) => (/^[a-z]/i.test(entry) ? [entry, `.${entry}`] : [entry]));
   return { ...Object.fromEntries(found), NO_PROXY: [...direct, ...loopback].join(',') };
 }
 
-/** A range of addresses such as 10.0.0.0/8 as Node's agents read it, `first-last`; else the entry. */
-function rangeOf(entry: string): string {
-  const [, base = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/.exec(entry) ?? [];
-  if (!isIPv4(base) || Number(bits) > 32) return entry;
-  const size = 2 ** (32 - Number(bits));
-  const first = numberOf(base) - (numberOf(base) % size);
-  const text = (address: number): string =>
-    [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join('.');
-  return `${text(first)}-${text(first + size - 1)}`;
-}
-
-/** Whether a host is an address in a range of `NO_PROXY`, none of which undici knows. */
+/**
+ * Whether the host of a URL is an address in a range of `NO_PROXY`, such as 10.0.0.0/8 or fd00::/8:
+ * Node's agents and undici know none.
+ */
 export function isInRange(host: string, { NO_PROXY }: Proxies): boolean {
-  return NO_PROXY.split(',').some((entry) => {
-    const [first = '', last = ''] = entry.split('-');
-    if (![host, first, last].every(isIPv4)) return false;
-    return numberOf(first) <= numberOf(host) && numberOf(host) <= numberOf(last);
-  });
+  const [address = '', ...entries] = [host, ...NO_PROXY.split(',')].map((one) => one.replace(/[[\]]/g, ''));
+  const ranges = new BlockList();
+  for (const entry of entries) {
+    const [network = '', bits = ''] = entry.split('/');
+    if (bits !== '' && cidr(entry) === null) ranges.addSubnet(network, Number(bits), familyOf(network));
+  }
+  return isIP(address) !== 0 && ranges.check(address, familyOf(address));
 }
 
-function numberOf(address: string): number {
-  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
 /** As curl, without a scheme it is `http://`. */

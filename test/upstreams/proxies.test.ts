@@ -133,7 +133,15 @@ test('the environment names the proxies of all providers, and the hosts that the
   const direct = ['127.0.0.2', ` a.test, 127.0.0.2:${upstream.port}`, '*', '127.0.0.0/8', '127.0.0.3/30'];
   for (const NO_PROXY of direct)
     assert.equal(await isProxied(url, { HTTP_PROXY: proxy.url, NO_PROXY }), false);
-  for (const NO_PROXY of ['127.0.0.4/30', '127.0.0.2/33', '127.0.0.3-127.0.0.1', '::1/128', '0.0.0.0/'])
+  for (const NO_PROXY of ['127.0.0.4/30', '127.0.0.2/33', '127.0.0.2/', '::1/128', '0.0.0.0/'])
     assert.equal(await isProxied(url, { HTTP_PROXY: proxy.url, NO_PROXY }), true, NO_PROXY);
   assert.equal(await isProxied(upstream.url, { HTTP_PROXY: proxy.url }), false);
+  const isDirect = (host: string, NO_PROXY: string): boolean => {
+    const text = `providers: [{ slug: p, dialect: openai, base_url: 'http://${host}/v1' }]`;
+    return configOf(text, { env: { HTTP_PROXY: proxy.url, NO_PROXY } }).providers[0]?.proxy === null;
+  };
+  for (const range of ['fd00::/8', '[FD00::]/8', 'fd12:3456::/127', 'a.test,fd12:3456::1/128', '::/0'])
+    assert.ok(isDirect('[fd12:3456::1]', range), range);
+  for (const range of ['fe80::/10', 'fd12:3456::2/128', 'fd00::/129', 'fd00::/', '0.0.0.0/0', 'fd00::/8/8'])
+    assert.ok(!isDirect('[fd12:3456::1]', range), range);
 });

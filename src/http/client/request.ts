@@ -13,7 +13,7 @@ import type { LookupFunction } from 'node:net';
 import type { Clock, Timer } from '../../time/clock.ts';
 import { ByteCollector } from '../../wire/byte-collector.ts';
 import { HttpError, HttpStatusError, httpErrorOf } from './http-error.ts';
-import { ownProxies } from './proxy.ts';
+import { proxiesFor } from './proxy.ts';
 
 /** One request, and the limits of its response. */
 export interface RequestOptions {
@@ -115,7 +115,7 @@ function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason);
     const isSecure = url.protocol === 'https:';
-    const agent = direct || socketPath !== undefined ? false : proxiedAgent(isSecure);
+    const agent = direct || socketPath !== undefined ? false : proxiedAgent(url);
     const own: HttpsOptions = {
       method,
       headers,
@@ -150,11 +150,11 @@ function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
 }
 
 /** An agent of one request, so that no connection is shared; false: one without a proxy. */
-function proxiedAgent(isSecure: boolean): HttpAgent | false {
-  const proxies = ownProxies();
+function proxiedAgent(url: URL): HttpAgent | false {
+  const proxies = proxiesFor(url);
   if (proxies === null) return false;
   const options = { proxyEnv: { ...proxies }, timeout: proxyTimeoutMs };
-  return isSecure ? new HttpsAgent(options) : new HttpAgent(options);
+  return url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../../config/config.ts';
+import { proxiesFor } from '../../http/client/proxy.ts';
 import type { Log } from '../../log/log.ts';
 import { type Clock, within } from '../../time/clock.ts';
 import type { TraceContext } from '../../wire/request-context.ts';
@@ -68,7 +69,10 @@ export class Tracer implements CallTracer {
       headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.reveal()])),
       timeoutMillis: exportTimeoutMs,
       // Those of the process, which have its proxy.
-      httpAgentOptions: (protocol) => (protocol === 'https:' ? https : http).globalAgent,
+      httpAgentOptions: (protocol) => {
+        const { globalAgent, Agent } = protocol === 'https:' ? https : http;
+        return proxiesFor(new URL(otlpUrl)) === null ? new Agent({ keepAlive: true }) : globalAgent;
+      },
     });
     this.#processor = new BatchSpanProcessor({
       exporter: this.#counted(exporter),

@@ -298,7 +298,7 @@ test('a request goes through the proxy of the process; one to an own machine doe
   const proxies = proxiesOf({
     HTTP_PROXY: proxy.url,
     HTTPS_PROXY: proxy.url,
-    NO_PROXY: 'skipped.test,127.9.0.0/16',
+    NO_PROXY: 'skipped.test,127.9.0.0/16,fd00::/8',
   });
   assert.ok(proxies !== null);
   let restore = await sendThrough(proxies);
@@ -311,7 +311,7 @@ test('a request goes through the proxy of the process; one to an own machine doe
   await assert.rejects(requestJson('https://plain.test/', { ...limits, direct: true }), {
     kind: 'unreachable',
   });
-  for (const direct of ['https://api.skipped.test/', 'https://127.9.8.7:1/'])
+  for (const direct of ['https://api.skipped.test/', 'https://127.9.8.7:1/', 'https://[fd12::1]:1/'])
     await assert.rejects(requestJson(direct, limits), { kind: 'unreachable' });
   assert.deepEqual(proxy.seen, []);
   proxy.conduct = 'silence';
