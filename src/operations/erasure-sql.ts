@@ -84,14 +84,22 @@ export async function eraseTexts(sql: Sql, accountId: number): Promise<void> {
   );
 }
 
-/** Replaces an address in what operators wrote about an account, and in stored responses of pages. */
-export async function replaceAddress(sql: Sql, accountId: number, address: string): Promise<void> {
+/** Replaces an address in what operators wrote about an account, or anywhere, and in stored responses of pages. */
+export async function replaceAddress(
+  sql: Sql,
+  accountId: number,
+  address: string,
+  where: 'everywhere' | 'account',
+): Promise<void> {
   const literal = address.replaceAll(/[^\p{L}\p{N}@]/gu, (char) => `\\${char}`);
   const pattern = `(?<![\\w.+-])${literal}(?![\\w-])`;
   const replaced = (column: string): string =>
     `${column} = regexp_replace(${column}, $1, 'erased', 'gi') WHERE ${column} ~* $1`;
   await sql.query("SELECT set_config('naru.erasing', 'on', true)");
-  await sql.query(`UPDATE audit_entry SET ${replaced('reason')}`, [pattern]);
+  await sql.query(
+    `UPDATE audit_entry SET ${replaced('reason')} AND ($2::bigint IS NULL OR account_id = $2)`,
+    [pattern, where === 'everywhere' ? null : accountId],
+  );
   await sql.query("SELECT set_config('naru.erasing', 'off', true)");
   await sql.query(`UPDATE page_change SET ${replaced('reply')}`, [pattern]);
   const values = [pattern, accountId];

@@ -25,9 +25,10 @@ export function erasureOperations(context: OperationsContext) {
 
     /**
      * Removes what identifies the person of a closed account; the ledger, the records, the hashes of
-     * keys and the audit log stay, without the address (spec:operator/1.28).
+     * keys and the audit log stay, without the address (spec:operator/1.28). `former` are addresses of
+     * earlier owners, which nothing but the reasons of operators still has.
      */
-    erasePerson: (accountId: number): Promise<ErasureOutcome> =>
+    erasePerson: (accountId: number, former: readonly string[] = []): Promise<ErasureOutcome> =>
       audited<ErasureOutcome>(context, (outcome) =>
         outcome.kind === 'done'
           ? { act: 'account.erase_person', accountId, after: outcome.data.removed }
@@ -37,14 +38,16 @@ export function erasureOperations(context: OperationsContext) {
         const data = await readPersonalData(sql, accountId);
         if (account === null || data === null) return { kind: 'not_found' };
         if (account.closedAtMs === null) return { kind: 'open' };
-        if (Object.values(data.removed).every((count) => count === 0)) return { kind: 'unchanged' };
+        const isErased = Object.values(data.removed).every((count) => count === 0);
+        if (isErased && former.length === 0) return { kind: 'unchanged' };
         const addresses = await readAddresses(sql, accountId);
         await eraseTexts(sql, accountId);
         const owner = await findOwnerOfAccount(sql, accountId);
         if (owner !== null) await deleteOwner(sql, owner);
         // A contact may be any text: only an address is looked for elsewhere.
         for (const address of addresses)
-          if (parseEmail(address) !== null) await replaceAddress(sql, accountId, address);
+          if (parseEmail(address) !== null) await replaceAddress(sql, accountId, address, 'everywhere');
+        for (const address of former) await replaceAddress(sql, accountId, address, 'account');
         return { kind: 'done', data };
       }),
   };

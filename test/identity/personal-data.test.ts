@@ -160,3 +160,20 @@ test('an operator erases the person of a closed account once: no table has the a
   assert.deepEqual([row?.name, row?.credits], [`account ${accountId}`, 14_000_000n]);
   assert.equal((await operator.verifyLedger()).differences.length, 0);
 });
+
+// spec:operator/1.28
+test('an erasure finds the address of an earlier owner where it is stated: nothing else has it', async () => {
+  const email = 'earlier@example.com';
+  const accountId = await world.account('가게', email);
+  await world.owner(accountId, email);
+  const { database, clock, identity } = world;
+  const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  await operator.suspendAccount({ accountId, suspended: true, reason: 'Earlier@example.com shared a key' });
+  const next = { text: 'next@example.com', key: 'next@example.com' };
+  assert.ok('token' in Object(await identity.links.replaceOwner(accountId, next, 'left', cli)));
+  await operator.closeAccount({ accountId, closed: true, reason: 'unused' });
+  assert.equal((await operator.erasePerson(accountId)).kind, 'done');
+  assert.deepEqual((await tablesWith(email)).toSorted(), ['account', 'audit_entry']);
+  assert.equal((await operator.erasePerson(accountId, [email])).kind, 'done');
+  assert.deepEqual(await tablesWith(email), []);
+});

@@ -236,7 +236,12 @@ function addErasePerson(account: Command, cli: CliContext): void {
     )
     .argument('<id>', 'account id', accountId)
     .option('--yes', 'erase it; backups keep it until their retention ends')
-    .action((id: number, flags: CommonOptions & { yes?: true }) =>
+    .option(
+      '--former <address...>',
+      'also erase the addresses of earlier owners from the reasons of the account',
+      (text: string, before: readonly string[] = []) => [...before, email(text).text],
+    )
+    .action((id: number, flags: CommonOptions & { yes?: true; former?: readonly string[] }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const data = await operator.readPersonalData(id);
         if (data === null) throw noAccount(id);
@@ -245,7 +250,7 @@ function addErasePerson(account: Command, cli: CliContext): void {
           cli.err('naru: nothing was erased: pass --yes. Backups keep it until their retention ends.\n');
           return;
         }
-        const { kind } = await operator.erasePerson(id);
+        const { kind } = await operator.erasePerson(id, flags.former);
         if (kind === 'open') throw new OperatorError(`account ${id} is open; run naru account close first`);
         const repeated = kind === 'unchanged';
         await output.one(`the person of account ${id} is ${repeated ? 'already ' : ''}erased`, {
