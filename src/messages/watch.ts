@@ -15,19 +15,22 @@ const nearPercent = 80n;
 /** After so many failed starts in a row a slot is failing. */
 const failures = 3;
 
+/** What is read of accounts, where their rows are. */
+const tables = ['account', 'account_alert', 'account_balance', 'api_key', 'key_usage_day'];
+
 /**
  * Posts what has come about since the last turn and has no moment of its own (spec:operator/5.2);
- * one server does it in each `everyMs`.
+ * one server does it in each `everyMs`. A server of a distributed database that is away delays the
+ * messages of its own accounts only.
  */
 export async function watchConditions(database: Database, atMs: number, everyMs: number): Promise<void> {
   if (!(await takeTurn(database, atMs, everyMs))) return;
   const day = seoulDayAt(atMs);
-  const found = [
-    ...(await lowBalances(database, day)),
-    ...(await keysAtLimit(database, day)),
-    ...(await failedVerification(database)),
-  ];
-  await postEvents(database, found, atMs);
+  await postEvents(database, await failedVerification(database), atMs);
+  await database.placement.eachReached(tables, async (sql) => {
+    const found = [...(await lowBalances(sql, day)), ...(await keysAtLimit(sql, day))];
+    await postEvents(database, found, atMs);
+  });
 }
 
 /** Posts which slots of this server fail: once a day for each, however often it starts in between. */

@@ -10,11 +10,16 @@ import { silentLog } from '../../src/log/log.ts';
 import { Messages } from '../../src/messages/messages.ts';
 import { takeDue } from '../../src/messages/outbox-sql.ts';
 import { watchConditions, watchSlots } from '../../src/messages/watch.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import type { SlotStatus } from '../../src/slots/contract.ts';
+import { connect } from '../../src/store/connection.ts';
 import { isoDay, seoulDayAt } from '../../src/time/period.ts';
 import { makeCertificate } from '../harness/certificate-server.ts';
+import { onlyDistributed, workersOfServer } from '../harness/citus.ts';
+import { openTestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { TestClock } from '../harness/test-clock.ts';
 import { eventually, until } from '../harness/until.ts';
 
 interface Delivery {
@@ -444,3 +449,45 @@ test('a webhook goes to public addresses by https only, and no certificate is ta
   assert.match(await failed(trusting.owner, 'webhook'), /SELF_SIGNED/);
   assert.ok(connections > 0);
 });
+
+test(
+  'a server of a distributed database that is away delays the messages of its own accounts only',
+  onlyDistributed('one server has all accounts'),
+  async (t) => {
+    const database = await openTestDatabase(t);
+    await database.place();
+    const { placement, address } = database;
+    const clock = new TestClock();
+    const operator = createOperatorService(database, { clock, keyPrefix: 'sk-', close: async () => {} });
+    const day = isoDay(seoulDayAt(clock.now()));
+    const ids: number[] = [];
+    while (new Set(ids.map((id) => placement.partOf(id))).size < placement.parts) {
+      const id = await operator.createAccount({ name: 'a', email: null });
+      ids.push(id);
+      await database.query(
+        'INSERT INTO key_usage_day (account_id, key_id, day, cost, requests) VALUES ($1, 1, $2, 1000000, 1)',
+        [id, day],
+      );
+    }
+    const [worker] = workersOfServer();
+    const client = await connect({ ...(worker ?? assert.fail()), database: 'postgres' });
+    t.after(() => client.end());
+    await client.query(`ALTER DATABASE ${address.database} ALLOW_CONNECTIONS false`);
+    await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+      address.database,
+    ]);
+    await until('it is away', async () => {
+      await placement.look();
+      return placement.servers.some(({ isAway }) => isAway);
+    });
+    await watchConditions(database, clock.now(), 0);
+    const told = await database.query<{ account_id: bigint }>(
+      'SELECT account_id FROM message_event ORDER BY 1',
+    );
+    assert.deepEqual(
+      told.map((row) => Number(row.account_id)),
+      ids.filter((id) => !placement.isAway(id)),
+    );
+    assert.ok(told.length > 0 && told.length < ids.length);
+  },
+);
