@@ -145,7 +145,7 @@ for (const [name, { act: fault, kind, hastily }] of Object.entries(faults)) {
   test(`${name} is an error of the kind ${kind}, and leaves no connection behind`, async () => {
     act = fault;
     received = [];
-    const limited = { ...options, timeoutMs: hastily === true ? 200 : 20_000 };
+    const limited = { ...options, timeoutMs: hastily === true ? 1_000 : 20_000 };
     await assert.rejects(requestJson(url, limited), (error: Error & { kind?: unknown }) => {
       assert.equal(error.kind, kind, `${error.name}: ${error.message}`);
       assert.doesNotMatch(error.message, /secret/);
