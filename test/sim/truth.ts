@@ -47,6 +47,8 @@ export class Truth {
    */
   readonly #lastLeft = new Map<Subject, bigint>();
   readonly #exhaustedMs = new Map<Subject, number>();
+  /** What the last raises of a limit or of credit added, each of which a node may not know yet. */
+  readonly #raised = new Map<Subject, { readonly atMs: number; readonly by: bigint }>();
   readonly #releaseRequests = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
   /** The requests that have waited longest at their nodes, and since when nothing blocks them. */
   readonly #ready = new Map<Arrival, number>();
@@ -165,8 +167,16 @@ export class Truth {
     const before = this.#lastLeft.get(subject) ?? (subject.startsWith('account') ? this.#floor : left);
     if (left === null || before === null) return;
     this.#lastLeft.set(subject, left);
+    if (left > before)
+      this.#raised.set(subject, { atMs: this.#timeline.nowMs, by: left - before + this.#raisedBy(subject) });
     if (this.#isExhausted(subject, before) || this.#isExhausted(subject, left))
       this.#exhaustedMs.set(subject, this.#timeline.nowMs);
+  }
+
+  /** What a moment ago had not been added to the remainder of a subject. */
+  #raisedBy(subject: Subject): bigint {
+    const raised = this.#raised.get(subject);
+    return raised === undefined || raised.atMs < this.#timeline.nowMs - knownWithinMs ? 0n : raised.by;
   }
 
   /**
@@ -178,7 +188,7 @@ export class Truth {
     if (left === null) return;
     const sinceMs = this.#exhaustedMs.get(subject) ?? Number.NEGATIVE_INFINITY;
     this.check(
-      this.#isExhausted(subject, left) || sinceMs >= sentMs - knownWithinMs,
+      this.#isExhausted(subject, left - this.#raisedBy(subject)) || sinceMs >= sentMs - knownWithinMs,
       () => `${id} was refused although ${left} is left of ${subject}`,
     );
     this.#journey.met('a refusal was compared with the settled figures');
