@@ -52,6 +52,19 @@ for (const area of ['dashboard', 'console'] as const)
         assert.deepEqual(found, []);
       });
 
+// A later page of a window finds its fonts loaded. The texts of these two wrap most.
+for (const language of languages)
+  test(`the first page of a new window does not jump, at 390 px in ${language}`, async () => {
+    const origin = await browser.reach('dashboard', site.origins.dashboard);
+    for (const address of ['/docs', '/keys']) {
+      const { page, context, close } = await browser.open(origin, { width: 390, language });
+      await context.addCookies(site.cookiesOf('dashboard', origin));
+      const { shift, moved } = await layoutOf(page, `/dashboard${address}`);
+      await close();
+      assert.ok(shift <= maxShift, `${address}: shift ${shift.toFixed(3)} by ${moved.join(' | ')}`);
+    }
+  });
+
 const measure = readFileSync(join(import.meta.dirname, 'measure-layout.js'), 'utf8');
 
 /** A page from an empty cache until it is quiet, and what is wrong with it. */

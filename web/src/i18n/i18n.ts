@@ -6,6 +6,7 @@ import type { Language } from '../format/money.ts';
 const files = import.meta.glob<{ default: Record<string, unknown> }>('./{ko,en}/*.json');
 const loaded = new Set<string>(['common']);
 const storageKey = 'naru.language';
+const fontLimitMs = 2000;
 
 /** The language of the page: `boot.js` chose it before the first paint. */
 export function initialLanguage(): Language {
@@ -24,6 +25,18 @@ export async function startI18n(): Promise<i18n> {
     returnNull: false,
   });
   return i18next;
+}
+
+/**
+ * Loads the fonts of the common texts and of amounts, which have the characters of nearly every page: a
+ * text drawn in another font first moves the page. Waits no longer than the limit, on a slow network.
+ */
+export async function loadFonts(): Promise<void> {
+  const texts = `₩${JSON.stringify(i18next.getResourceBundle(i18next.language, 'common'))}`;
+  await Promise.race([
+    document.fonts.load("1em 'Pretendard Variable'", texts).catch(() => {}),
+    new Promise((resolve) => setTimeout(resolve, fontLimitMs)),
+  ]);
 }
 
 /** Loads the texts of a page before it renders. */
