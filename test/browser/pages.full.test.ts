@@ -495,6 +495,36 @@ test('the palette finds keys, models, apps and a request by keyboard, and says w
   await close();
 });
 
+test('the heading of a page from the palette keeps the focus when its data replaces it', async () => {
+  const { page, assertClean, close } = await openPage('/settings');
+  await page.getByRole('heading', { level: 1, name: '설정' }).waitFor();
+  const main = page.getByRole('main');
+  for (const [text, option, data, shown] of [
+    ['test/mod', /test\/model/, '**/public/models/**', main.getByRole('heading', { name: '호출 방법' })],
+    ['my APP', /My app/, '**/api/apps/*', main.getByRole('heading', { name: '앱 식별 근거' })],
+    ['플레이', /플레이그라운드/, '**/dashboard/api/models', main.getByRole('textbox', { name: '메시지' })],
+  ] as const) {
+    const focused = Promise.withResolvers<void>();
+    await page.route(data, async (route) => {
+      await focused.promise;
+      await route.continue();
+    });
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: '검색' }).waitFor();
+    await page.keyboard.type(text);
+    await page.getByRole('option', { name: option, selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('.page:has(.skeleton) h1:focus').waitFor();
+    focused.resolve();
+    await shown.waitFor();
+    assert.equal(await page.locator('h1:focus').count(), 1, text);
+    await page.unroute(data);
+  }
+  assertClean();
+  await close();
+});
+
 test('an unknown address keeps the navigation', async () => {
   const { page, axe, assertClean, close } = await openPage('/no/such/page');
   await page.getByRole('heading', { level: 1, name: '찾을 수 없음' }).waitFor();

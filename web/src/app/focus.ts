@@ -14,3 +14,14 @@ export function useFocusOnNavigation(): void {
     [router],
   );
 }
+
+let hadFocus = false;
+
+/** The `ref` of a heading: where data replaces a page by another one, its heading takes over the focus. */
+export function keepFocus(heading: HTMLElement | null): () => void {
+  if (hadFocus && document.activeElement === document.body) heading?.focus({ preventScroll: true });
+  hadFocus = false;
+  return () => {
+    hadFocus = document.activeElement === heading;
+  };
+}

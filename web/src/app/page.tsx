@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
+import { keepFocus } from './focus.ts';
 
 export interface PageProps {
   readonly title: string;
@@ -29,7 +30,7 @@ export function Page({ title, back, aside, actions, children }: PageProps) {
           </div>
         )}
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2 *:max-w-full">
-          <h1 tabIndex={-1} data-focus-target="" className="min-w-0 text-xl font-semibold">
+          <h1 ref={keepFocus} tabIndex={-1} data-focus-target="" className="min-w-0 text-xl font-semibold">
             {title}
           </h1>
           {aside}
