@@ -65,6 +65,49 @@ for (const language of languages)
     }
   });
 
+/** The buttons that open a dialog, at a few addresses. */
+const dialogs = {
+  dashboard: { '/keys': ['키 만들기'], '/playground': ['코드 보기'] },
+  console: {
+    '/accounts': ['계정 만들기'],
+    '/accounts/1?tab=owners': [
+      ...['수정', '해지', '정지', '조정', '크레딧 지급'],
+      ...['소유자 초대', '모두 로그아웃'],
+    ],
+    '/announcements': ['공지 작성'],
+    '/operators': ['운영자 추가', '토큰 만들기'],
+    '/candidates': ['테스트', '새 요청 중단'],
+    '/quarantine?view=all': ['다시 정산', '청구 포기'],
+  },
+} as const;
+
+for (const area of ['dashboard', 'console'] as const)
+  for (const width of [1280, 390])
+    test(`nothing of a dialog of the ${area} leaves it, and every ring shows, at ${width} px`, async () => {
+      const origin = await browser.reach(area, site.origins[area]);
+      const { page, context, close } = await browser.open(origin, { width });
+      await context.addCookies(site.cookiesOf(area, origin));
+      const found: string[] = [];
+      for (const [address, names] of Object.entries<readonly string[]>(dialogs[area])) {
+        for (const name of names) {
+          await page.goto(`/${area}${address}`);
+          const opener = page.getByRole('main').getByRole('button', { name, exact: true }).first();
+          await opener.focus();
+          await page.keyboard.press('Enter');
+          const dialog = page.getByRole('dialog');
+          await dialog.waitFor();
+          for (const folded of await dialog.locator('details:not([open]) summary').all()) {
+            await folded.focus();
+            await page.keyboard.press('Enter');
+          }
+          const { faults } = await page.evaluate<Layout>(measure);
+          found.push(...faults.map((fault) => `${address} ${name}: ${fault}`));
+        }
+      }
+      await close();
+      assert.deepEqual(found, []);
+    });
+
 const measure = readFileSync(join(import.meta.dirname, 'measure-layout.js'), 'utf8');
 
 /** A page from an empty cache until it is quiet, and what is wrong with it. */

@@ -7,7 +7,8 @@
   const faults = new Set();
   const { scrollWidth, clientWidth } = document.documentElement;
   if (scrollWidth > clientWidth) faults.add(`the page has ${scrollWidth} px`);
-  const main = document.querySelector('main') ?? document.body;
+  // An open dialog is all that can be used.
+  const main = document.querySelector('[role=dialog]') ?? document.querySelector('main') ?? document.body;
   const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
     const parent = node.parentElement;
