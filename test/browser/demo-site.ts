@@ -18,13 +18,10 @@ export function demoConfig(dataDir: string): Readonly<Record<string, unknown>> {
   return parse(builtInConfig(dataDir, { nodePath: process.execPath, root } as ProcessContext));
 }
 
-/** Starts it. `configOf` changes its configuration; `nodeOptions` are those of its process. */
-export async function startDemoSite(
-  configOf: (config: ReturnType<typeof demoConfig>) => object = (config) => config,
-  nodeOptions: readonly string[] = [],
-): Promise<DemoSite> {
-  const installation = createInstallation({ nodeOptions });
-  const file = installation.configure(configOf(demoConfig(installation.dataDir)));
+/** Starts it. */
+export async function startDemoSite(): Promise<DemoSite> {
+  const installation = createInstallation();
+  const file = installation.configure(demoConfig(installation.dataDir));
   const server = await installation.up('--config', file);
   const printed = (pattern: RegExp): string => {
     const found = pattern.exec(server.out())?.[1];

@@ -7,13 +7,36 @@ import { TestSessions } from '../harness/pages.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { viewsOf } from './views.ts';
 
-/** A server whose names have any length and script, and whose amounts have all digits. */
-export interface LongSite {
-  /** Every view of an application, below it. */
-  readonly addresses: Readonly<Record<Area, readonly string[]>>;
+/** A server with an owner and an operator who have signed in. */
+export interface SignedInSite {
   readonly origins: Readonly<Record<Area, string>>;
   readonly cookiesOf: (area: Area, origin: string) => Parameters<BrowserContext['addCookies']>[0];
   close(): Promise<void>;
+}
+
+/** One whose names have any length and script, and whose amounts have all digits. */
+export interface LongSite extends SignedInSite {
+  /** Every view of an application, below it. */
+  readonly addresses: Readonly<Record<Area, readonly string[]>>;
+}
+
+/** Where a gateway listens, and the cookies of the owner of the account and of an administrator. */
+export function signedInSite(
+  gateway: TestGateway,
+  sessions: TestSessions,
+  accountId: number,
+): Omit<SignedInSite, 'close'> {
+  return {
+    origins: { dashboard: gateway.origin, console: `http://127.0.0.1:${gateway.gateway.admin.port}` },
+    cookiesOf: (area, origin) => [
+      {
+        ...(area === 'dashboard'
+          ? { name: 'naru_session', value: sessions.owner(accountId) }
+          : { name: 'naru_console', value: sessions.operator('admin') }),
+        url: `${origin}/${area}`,
+      },
+    ],
+  };
 }
 
 const longModel = `test/${'model'.repeat(20)}`;
@@ -47,15 +70,7 @@ export async function startLongSite(count: number): Promise<LongSite> {
       dashboard: [...viewsOf('dashboard'), `/apps/${app}`, `/models/${longModel}`, '/components'],
       console: [...viewsOf('console'), `/keys/${key}`],
     },
-    origins: { dashboard: gateway.origin, console: `http://127.0.0.1:${gateway.gateway.admin.port}` },
-    cookiesOf: (area, origin) => [
-      {
-        ...(area === 'dashboard'
-          ? { name: 'naru_session', value: sessions.owner(many.account.accountId) }
-          : { name: 'naru_console', value: sessions.operator('admin') }),
-        url: `${origin}/${area}`,
-      },
-    ],
+    ...signedInSite(gateway, sessions, many.account.accountId),
     close: async () => {
       await gateway.close();
       await upstream.close();

@@ -10,12 +10,13 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
+import type { Area } from '../../src/pages/page-session.ts';
 import { root } from '../cli/naru.ts';
 import { serverVariable } from '../harness/database.ts';
 import { startTestServer } from '../harness/test-server.ts';
 import { languages, startBrowser, type TestBrowser, themes, widths } from './browser.ts';
-import { type BusySite, startBusySite } from './demo-traffic.ts';
-import { startLongSite } from './long-site.ts';
+import { startBusySite } from './demo-traffic.ts';
+import { type SignedInSite, startLongSite } from './long-site.ts';
 import { shots } from './shots.ts';
 
 const folder = join(root, '.cache/screenshots');
@@ -45,12 +46,15 @@ await main(new RegExp(positionals[0] ?? ''));
 
 async function main(wanted: RegExp): Promise<void> {
   mkdirSync(folder, { recursive: true });
+  const server = await startTestServer(() => {});
+  process.env[serverVariable] = JSON.stringify(server.connection);
   const browser = await startBrowser({ hasFonts: true });
   try {
     if (!wanted.source.includes('long')) await renderDemo(browser, wanted);
     if (!/^(?:dashboard|console)/.test(wanted.source)) await renderLong(browser, wanted);
   } finally {
     await browser.close();
+    await server.stop();
   }
 }
 
@@ -58,24 +62,25 @@ async function renderDemo(browser: TestBrowser, wanted: RegExp): Promise<void> {
   const site = await startBusySite();
   try {
     const sessions = {
-      dashboard: await signInOwner(browser, site),
-      console: await signInOperator(browser, site),
+      dashboard: await sessionAt(browser, site, 'dashboard'),
+      console: await sessionAt(browser, site, 'console'),
     };
-    const ids = { request: site.requestId, app: await firstApp(sessions.dashboard) };
-    for (const picture of picturesOf(site, sessions, ids)) await render(browser, picture, wanted);
+    for (const picture of picturesOf(sessions, site.ids)) await render(browser, picture, wanted);
   } finally {
     await site.close();
   }
 }
 
+async function sessionAt(browser: TestBrowser, site: SignedInSite, area: Area): Promise<Session> {
+  const origin = await browser.reach(area, site.origins[area]);
+  return { origin, cookies: site.cookiesOf(area, origin) };
+}
+
 async function renderLong(browser: TestBrowser, wanted: RegExp): Promise<void> {
-  const server = await startTestServer(() => {});
-  process.env[serverVariable] = JSON.stringify(server.connection);
   const site = await startLongSite(1000);
   try {
     for (const area of ['dashboard', 'console'] as const) {
-      const origin = await browser.reach(area, site.origins[area]);
-      const session = { origin, cookies: site.cookiesOf(area, origin) };
+      const session = await sessionAt(browser, site, area);
       for (const address of site.addresses[area]) {
         const name = `long-${area}${address.replaceAll(/\W+/g, '-').slice(0, 40)}`;
         const picture = {
@@ -89,7 +94,6 @@ async function renderLong(browser: TestBrowser, wanted: RegExp): Promise<void> {
     }
   } finally {
     await site.close();
-    await server.stop();
   }
 }
 
@@ -106,63 +110,8 @@ function pageOf(name: string, address: string, session: Session): Picture {
   };
 }
 
-/** The owner, who chooses a password with an invitation. */
-async function signInOwner(browser: TestBrowser, { installation, server }: BusySite): Promise<Session> {
-  const { out } = await installation.run(
-    'account',
-    'invite',
-    '--account',
-    '1',
-    '--email',
-    'minji@naru.example',
-  );
-  return await signIn(browser, linkIn(out, server.origin), async (page) => {
-    await page.getByLabel('새 비밀번호').fill('a long enough password');
-    await page.getByRole('button', { name: '저장하고 로그인' }).click();
-  });
-}
-
-async function signInOperator(browser: TestBrowser, { installation, links }: BusySite): Promise<Session> {
-  const { out } = await installation.run('console');
-  return await signIn(browser, linkIn(out, new URL(links.console).origin), async (page) => {
-    await page.getByRole('button', { name: '콘솔 열기' }).click();
-  });
-}
-
-/** The link of an output, at the address where the server listens. */
-function linkIn(output: string, origin: string): string {
-  const link = new URL(/http\S+/.exec(output)?.[0] ?? '');
-  return `${origin}${link.pathname}${link.hash}`;
-}
-
-async function signIn(
-  browser: TestBrowser,
-  link: string,
-  confirm: (page: Page) => Promise<void>,
-): Promise<Session> {
-  const { origin } = new URL(link);
-  const view = await browser.open(origin);
-  await view.page.goto(link);
-  await confirm(view.page);
-  await view.page.waitForURL((url) => !url.pathname.endsWith('/link'));
-  await view.page.getByRole('heading', { level: 1 }).waitFor();
-  const cookies = await view.context.cookies();
-  await view.close();
-  return { origin, cookies };
-}
-
-/** The id of an app with requests. */
-async function firstApp({ origin, cookies }: Session): Promise<string> {
-  const response = await fetch(`${origin}/dashboard/api/apps`, {
-    headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
-  });
-  const { items } = (await response.json()) as { items: readonly { id: string | number }[] };
-  return String(items[0]?.id);
-}
-
 function picturesOf(
-  site: BusySite,
-  sessions: Readonly<Record<'dashboard' | 'console', Session>>,
+  sessions: Readonly<Record<Area, Session>>,
   ids: { readonly request: string; readonly app: string },
 ): readonly Picture[] {
   const pages = (['dashboard', 'console'] as const).flatMap((area) =>
@@ -179,7 +128,7 @@ function picturesOf(
     (shot): Picture => ({
       ...shot,
       session: shot.isSignedIn === true ? sessions.dashboard : null,
-      origin: site.server.origin,
+      origin: sessions.dashboard.origin,
     }),
   );
   // The views make calls of the playground, which the pages would show.
@@ -187,7 +136,7 @@ function picturesOf(
 }
 
 /** The addresses of an application that need no more than the id of an account, an app or a request. */
-function pathsOf(area: 'dashboard' | 'console'): readonly string[] {
+function pathsOf(area: Area): readonly string[] {
   const text = readFileSync(join(root, `web/src/${area}/pages.ts`), 'utf8');
   const paths = [...text.matchAll(/^ {2}'([^']+)': \{/gm)].map(([, path = '']) => path);
   return paths.filter((path) => !/\$(?!id|request)|^\/(?:sign-in|link|components)/.test(path));

@@ -163,14 +163,12 @@ async function runHere(args: readonly string[]): Promise<Output> {
 
 /**
  * `hasCluster`: the quick tier puts an empty cluster into the data directory, which the first
- * command would create. `nodeOptions` are those of the servers that it starts.
+ * command would create.
  */
 export function createInstallation({
   hasCluster = false,
-  nodeOptions = [],
 }: {
   readonly hasCluster?: boolean;
-  readonly nodeOptions?: readonly string[];
 } = {}): Installation {
   const folder = mkdtempSync(join(tmpdir(), 'naru-cli-'));
   // When we are root, PostgreSQL runs as another user, which must be able to get there.
@@ -183,8 +181,7 @@ export function createInstallation({
     dataDir,
     run,
     json: (...args) => run(...args, '--json'),
-    up: (...args) =>
-      serve(['up', '--port', '0', '--workers', '1', '--data-dir', dataDir, ...args], nodeOptions),
+    up: (...args) => serve(['up', '--port', '0', '--workers', '1', '--data-dir', dataDir, ...args]),
     configure(tree) {
       const file = join(folder, 'naru.yaml');
       writeFileSync(file, JSON.stringify({ admin: { port: 0 }, ...tree }));
@@ -210,8 +207,8 @@ export function createInstallationOn(address: DatabaseAddress, tree: object = {}
   };
 }
 
-async function serve(args: readonly string[], nodeOptions: readonly string[]): Promise<Serving> {
-  const child = start(args, nodeOptions);
+async function serve(args: readonly string[]): Promise<Serving> {
+  const child = start(args);
   const { out, err } = collectOutput(child);
   const ended = endOf(child);
   const listening = new Promise<string>((resolve) => {
@@ -236,8 +233,8 @@ async function serve(args: readonly string[], nodeOptions: readonly string[]): P
   };
 }
 
-function start(args: readonly string[], nodeOptions: readonly string[] = []): ChildProcess {
-  return spawn(process.execPath, [...nodeOptions, program(), ...args], {
+function start(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [program(), ...args], {
     cwd: tmpdir(),
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
