@@ -59,6 +59,41 @@ export const shots: readonly Shot[] = [
     isWhole: false,
   },
   charted('rankings-models', '/rankings?view=models'),
+  {
+    name: 'palette',
+    show: async (page) => {
+      await page.goto('/dashboard/keys');
+      await page.getByRole('main').getByText('batch').waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: /^(?:검색|Search)$/ }).fill('na');
+      await page.getByRole('option', { name: 'naru/away' }).waitFor();
+    },
+    isWhole: false,
+    isSignedIn: true,
+  },
+  {
+    name: 'menu',
+    show: async (page) => {
+      await page.goto('/dashboard/rankings');
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const opener = page.getByRole('button', { name: /^(?:메뉴 열기|Open the menu)$/ });
+      if (await opener.isVisible()) await opener.click();
+    },
+    isWhole: false,
+    isSignedIn: true,
+  },
+  {
+    name: 'statement-print',
+    show: async (page) => {
+      await page.goto('/dashboard/statement');
+      await page.getByRole('article').waitFor();
+      await page.emulateMedia({ media: 'print' });
+      // A4 without its margins.
+      await page.setViewportSize({ width: 672, height: 1000 });
+    },
+    isWhole: true,
+    isSignedIn: true,
+  },
   { name: 'playground', show: playground, isWhole: false, isSignedIn: true },
   {
     name: 'playground-code',

@@ -64,7 +64,12 @@ export function Dialog(props: DialogProps) {
             </div>
             {isLocked ? null : (
               <RadixDialog.Close asChild>
-                <Button variant="quiet" icon="close" aria-label={t('close')} className="-mr-2 w-8 px-0" />
+                <Button
+                  variant="quiet"
+                  icon="close"
+                  aria-label={t('close')}
+                  className="-mt-1 -mr-2 w-8 px-0"
+                />
               </RadixDialog.Close>
             )}
           </div>
