@@ -171,10 +171,12 @@ async function bench(plan: Plan): Promise<number> {
   for (const target of targets) {
     const count = async (job: PacedJob): Promise<PacedResult> => {
       const result = (await loadOf(job)) as PacedResult;
-      requests.set(target.name, (requests.get(target.name) ?? 0) + result.responses);
+      // The others went to the upstream directly.
+      if (job.port === target.jobOf('paced').port)
+        requests.set(target.name, (requests.get(target.name) ?? 0) + result.responses);
       return result;
     };
-    carried.push(await carriedBy(count, target));
+    carried.push(await carriedBy(count, target, directTarget(ground)));
     print(`${target.name}: ${carried.at(-1)?.streams} slow streams`);
   }
   const samples = plan.paced ? { warmUp: [], counted: [] } : await measureAll(plan, load, targets);

@@ -34,13 +34,15 @@ export interface Carried {
   /** At the most streams carried, and at half of them. */
   readonly full: Paced;
   readonly half: Paced;
+  /** Without a target in between, at that half. */
+  readonly direct: Paced;
 }
 
 /** Runs a job on the load generator. */
 export type PacedLoad = (job: PacedJob) => Promise<PacedResult>;
 
 /** Measures one target; about a minute and a half. */
-export async function carriedBy(load: PacedLoad, target: Target): Promise<Carried> {
+export async function carriedBy(load: PacedLoad, target: Target, direct: Target): Promise<Carried> {
   await paced(load, target, warmUp.streams, warmUp.seconds);
   let full: Paced | null = null;
   let isLeast = true;
@@ -57,7 +59,8 @@ export async function carriedBy(load: PacedLoad, target: Target): Promise<Carrie
   if (full === null) throw new Error('there is no level');
   const isAny = full.failures === 0 && full.delayP99Ms <= maxDelayP99Ms;
   const half = await paced(load, target, Math.ceil(full.streams / 2));
-  return { name: target.name, streams: isAny ? full.streams : 0, isLeast, full, half };
+  const beside = await paced(load, direct, half.streams);
+  return { name: target.name, streams: isAny ? full.streams : 0, isLeast, full, half, direct: beside };
 }
 
 async function paced(load: PacedLoad, target: Target, streams: number, forSeconds = seconds): Promise<Paced> {
@@ -83,13 +86,10 @@ async function paced(load: PacedLoad, target: Target, streams: number, forSecond
 
 /** All targets as a Markdown table, then Naru's figures beside their goals. */
 export function pacedTables(all: readonly Carried[]): readonly string[] {
-  const direct = all.find(({ name }) => name === 'direct');
   const number = (value: number | null, digits = 3) =>
     value === null ? '—' : Number(value.toPrecision(digits)).toLocaleString('en-US');
   const added = (of: (one: Paced) => number) => (one: Carried) =>
-    one === direct || direct === undefined
-      ? `${number(of(one.half))} ms`
-      : `+ ${number(of(one.half) - of(direct.half))} ms`;
+    one.name === 'direct' ? `${number(of(one.half))} ms` : `+ ${number(of(one.half) - of(one.direct))} ms`;
   const rows: readonly (readonly [string, (one: Carried) => string])[] = [
     ['streams, p99 delay of a chunk ≤ 10 ms', (one) => `${one.isLeast ? '≥ ' : ''}${number(one.streams)}`],
     ['delay of a chunk p50, half of them', added(({ delayP50Ms }) => delayP50Ms)],
@@ -121,8 +121,7 @@ function figuresOf(all: readonly Carried[]): readonly Figure[] {
   const ratio = (name: TargetName, value: (one: Carried) => number | null) =>
     (value(naru) ?? Number.NaN) /
     (of(name) === undefined ? Number.NaN : (value(of(name) as Carried) ?? Number.NaN));
-  const added = (value: (one: Paced) => number) =>
-    value(naru.half) - (of('direct') === undefined ? Number.NaN : value((of('direct') as Carried).half));
+  const added = (value: (one: Paced) => number) => value(naru.half) - value(naru.direct);
   return [
     {
       wanted: { title: 'streams a core carries, of nginx', unit: '×', atLeast: 1 },
