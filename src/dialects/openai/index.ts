@@ -84,11 +84,7 @@ class SseStreamDecoder implements StreamDecoder, Receiver<readonly Buffer[]> {
       this.#ended = true;
       return this.#decoder.end().map(this.#eventOf);
     }
-    const [only = Buffer.alloc(0)] = pieces;
-    const events =
-      pieces.length === 1
-        ? this.#decoder.push(only).map(this.#eventOf)
-        : pieces.flatMap((piece) => this.#decoder.push(piece).map(this.#eventOf));
+    const events = pieces.flatMap((piece) => this.#decoder.push(piece).map(this.#eventOf));
     // Last: the events before it are complete.
     if (this.#decoder.isTooLong) events.push({ kind: 'malformed', reason: 'an event that is too long' });
     return events;
