@@ -66,7 +66,7 @@ export function tableOfGoals(figures: readonly Figure[]): string {
     const isMet = atLeast === undefined ? value <= (atMost ?? 0) : value >= atLeast;
     const goal = atLeast === undefined ? `≤ ${atMost} ${unit}` : `≥ ${atLeast} ${unit}`;
     const verdict = isMet ? 'met' : 'missed';
-    return Number.isNaN(value)
+    return !Number.isFinite(value)
       ? `| ${title} | — | ${goal} | not measured |`
       : `| ${title} | ${Number(value.toPrecision(3))} ${unit} | ${goal} | ${verdict} |`;
   });
