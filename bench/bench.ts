@@ -173,7 +173,7 @@ async function bench(plan: Plan): Promise<number> {
       const result = (await loadOf(job)) as PacedResult;
       // The others went to the upstream directly.
       if (job.port === target.jobOf('paced').port)
-        requests.set(target.name, (requests.get(target.name) ?? 0) + result.responses);
+        requests.set(target.name, (requests.get(target.name) ?? 0) + billedBy(job, result));
       return result;
     };
     carried.push(await carriedBy(count, target, directTarget(ground)));
@@ -185,6 +185,14 @@ async function bench(plan: Plan): Promise<number> {
   await Promise.all(targets.map((target) => target.stop()));
   const alone = plan.record ? await aloneTable({ ...ground, load }) : '';
   return conclude(plan, { carried, counted: samples.counted }, checks, alone);
+}
+
+/** Streams and prompts, not the reads of a dashboard. */
+function billedBy({ beside }: PacedJob, result: PacedResult): number {
+  return result.beside.reduce(
+    (sum, other, at) => sum + (beside[at]?.body === '' ? 0 : other.responses),
+    result.responses,
+  );
 }
 
 /**

@@ -1,14 +1,14 @@
 /**
  * Reads one complete raw response: a stream of so many content chunks, a whole response (null), or
- * an object with `data`. Null when it is the expected one, else what is wrong: a benchmark of broken
+ * any JSON object. Null when it is the expected one, else what is wrong: a benchmark of broken
  * responses would be fast.
  */
-export function checkResponse(bytes: Buffer, expected: number | null | 'data'): string | null {
+export function checkResponse(bytes: Buffer, expected: number | null | 'object'): string | null {
   const head = bytes.indexOf('\r\n\r\n');
   const chunked = /\r\ntransfer-encoding: *chunked/i.test(bytes.toString('latin1', 0, head));
   const body = chunked ? unchunk(bytes.subarray(head + 4)) : bytes.toString('utf8', head + 4);
   try {
-    if (expected === 'data') return 'data' in JSON.parse(body) ? null : `no data: ${body.slice(0, 200)}`;
+    if (expected === 'object') return typeof JSON.parse(body) === 'object' ? null : `no object: ${body}`;
     return expected === null ? checkWhole(body) : checkStream(body, expected);
   } catch (error) {
     return `unreadable response (${String(error)}): ${body.slice(0, 200)}`;

@@ -6,7 +6,7 @@ export interface LoadJob {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty: a GET, whose response must have `data`. */
+  /** Empty: a GET, whose response must be a JSON object. */
   readonly body: string;
   readonly connections: number;
   readonly seconds: number;
@@ -66,7 +66,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
     lastMs = performance.now();
     busy.delete(line);
     samples.push(lastMs - sinceMs);
-    const fault = first === null ? null : checkResponse(first, job.body === '' ? 'data' : job.chunks);
+    const fault = first === null ? null : checkResponse(first, job.body === '' ? 'object' : job.chunks);
     if (fault !== null) note(fault);
     const nextMs = job.perSecond === null ? lastMs : late.shift();
     if (lastMs < stopMs && nextMs !== undefined) send(line, nextMs);

@@ -1,12 +1,14 @@
 import { connect } from 'node:net';
 import { machineUs, PACED_CHUNKS, PACED_EVERY_MS, readStamps } from '../test/harness/paced-stamp.ts';
-import { type LoadJob, quantile, requestBytes } from './load-run.ts';
+import { type LoadJob, type LoadResult, quantile, requestBytes, runLoad } from './load-run.ts';
 
 /** Many slow streams at once: each connection starts at a random instant and repeats its stream. */
 export interface PacedJob extends Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'> {
   readonly streams: number;
   /** Counted, after the first streams have ended. */
   readonly seconds: number;
+  /** Other clients at the same time. */
+  readonly beside: readonly Omit<LoadJob, 'seconds'>[];
 }
 
 /** What the streams showed. */
@@ -23,6 +25,8 @@ export interface PacedResult {
   readonly firstP50Ms: number;
   readonly firstP99Ms: number;
   readonly generatorBusy: number;
+  /** Of the other clients, whose failures are included above. */
+  readonly beside: readonly LoadResult[];
 }
 
 const streamMs = PACED_CHUNKS * PACED_EVERY_MS;
@@ -44,7 +48,14 @@ export async function runPaced(job: PacedJob): Promise<PacedResult> {
     result.failures += 1;
     result.firstFailure ??= why;
   };
+  const besideSeconds = (stopMs - startMs) / 1000;
+  const others = job.beside.map((other) => runLoad({ ...other, seconds: besideSeconds }));
   await Promise.all(Array.from({ length: job.streams }, () => connection()));
+  const beside = await Promise.all(others);
+  for (const other of beside) {
+    result.failures += other.failures;
+    result.firstFailure ??= other.firstFailure;
+  }
   const used = process.cpuUsage(cpu);
   for (const times of [delays, firsts]) times.sort((a, b) => a - b);
   return {
@@ -53,6 +64,7 @@ export async function runPaced(job: PacedJob): Promise<PacedResult> {
     delayP99Ms: quantile(delays, 0.99) / 1000,
     firstP50Ms: quantile(firsts, 0.5),
     firstP99Ms: quantile(firsts, 0.99),
+    beside,
     generatorBusy: (used.user + used.system) / 1000 / (performance.now() - startMs),
   };
 

@@ -1,7 +1,7 @@
 /**
  * Many slow streams, as a gateway of language models carries them: each has 50 chunks a second for
  * two seconds and starts at a random instant. How many a core carries, what a chunk waits at half of
- * that, and what a chunk and a stream cost.
+ * that, also beside long prompts and a dashboard, and what a chunk and a stream cost.
  */
 import { cpuMsOf, memoryKbOf } from './cpu.ts';
 import { type Figure, tableOfGoals } from './goals.ts';
@@ -13,6 +13,8 @@ const levels = [100, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_500, 2_000];
 /** A core carries as many streams as it passes on with this delay at most. */
 const maxDelayP99Ms = 10;
 const maxGeneratorBusy = 0.9;
+/** Beside the streams: prompts of 1 MB, and each read of a dashboard. */
+const besides = { bytes: 1_000_000, promptsPerSecond: 10, readsPerSecond: 3, connections: 4, chunks: null };
 const seconds = 3;
 /** V8 still optimizes after seconds, and a server runs for weeks. */
 const warmUp = { streams: 100, seconds: 12 };
@@ -36,12 +38,15 @@ export interface Carried {
   readonly half: Paced;
   /** Without a target in between, at that half. */
   readonly direct: Paced;
+  /** At that half beside prompts of 1 MB, and beside a dashboard. */
+  readonly prompts: Paced;
+  readonly dashboard: Paced | null;
 }
 
 /** Runs a job on the load generator. */
 export type PacedLoad = (job: PacedJob) => Promise<PacedResult>;
 
-/** Measures one target; about a minute and a half. */
+/** Measures one target; about two minutes. */
 export async function carriedBy(load: PacedLoad, target: Target, direct: Target): Promise<Carried> {
   await paced(load, target, warmUp.streams, warmUp.seconds);
   let full: Paced | null = null;
@@ -59,11 +64,39 @@ export async function carriedBy(load: PacedLoad, target: Target, direct: Target)
   if (full === null) throw new Error('there is no level');
   const isAny = full.failures === 0 && full.delayP99Ms <= maxDelayP99Ms;
   const half = await paced(load, target, Math.ceil(full.streams / 2));
-  const beside = await paced(load, direct, half.streams);
-  return { name: target.name, streams: isAny ? full.streams : 0, isLeast, full, half, direct: beside };
+  return {
+    name: target.name,
+    streams: isAny ? full.streams : 0,
+    isLeast,
+    full,
+    half,
+    direct: await paced(load, direct, half.streams),
+    ...(await besideOthers(load, target, half.streams)),
+  };
 }
 
-async function paced(load: PacedLoad, target: Target, streams: number, forSeconds = seconds): Promise<Paced> {
+async function besideOthers(load: PacedLoad, target: Target, streams: number) {
+  const { bytes, promptsPerSecond, readsPerSecond, ...rest } = besides;
+  const prompt = { ...target.jobOf('whole', bytes), ...rest, perSecond: promptsPerSecond };
+  const prompts = await paced(load, target, streams, seconds, [prompt]);
+  const reads = (await target.dashboard?.())?.map((read) => ({
+    ...read,
+    ...rest,
+    perSecond: readsPerSecond,
+  }));
+  return {
+    prompts,
+    dashboard: reads === undefined ? null : await paced(load, target, streams, seconds, reads),
+  };
+}
+
+async function paced(
+  load: PacedLoad,
+  target: Target,
+  streams: number,
+  forSeconds = seconds,
+  beside: PacedJob['beside'] = [],
+): Promise<Paced> {
   const { pid } = target;
   const before = pid === null ? null : { cpu: cpuMsOf(pid) ?? 0, memory: memoryKbOf(pid) };
   let peak = 0;
@@ -71,7 +104,7 @@ async function paced(load: PacedLoad, target: Target, streams: number, forSecond
     if (pid !== null) peak = Math.max(peak, memoryKbOf(pid));
   }, 500);
   try {
-    const result = await load({ ...target.jobOf('paced'), streams, seconds: forSeconds });
+    const result = await load({ ...target.jobOf('paced'), streams, seconds: forSeconds, beside });
     const cpuMs = pid === null || before === null ? null : (cpuMsOf(pid) ?? 0) - before.cpu;
     return {
       ...result,
@@ -96,6 +129,11 @@ export function pacedTables(all: readonly Carried[]): readonly string[] {
     ['delay of a chunk p99, half of them', added(({ delayP99Ms }) => delayP99Ms)],
     ['first chunk p50, half of them', added(({ firstP50Ms }) => firstP50Ms)],
     ['first chunk p99, half of them', added(({ firstP99Ms }) => firstP99Ms)],
+    ['delay of a chunk p99, half, beside 1 MB prompts', ({ prompts }) => `${number(prompts.delayP99Ms)} ms`],
+    [
+      'delay of a chunk p99, half, beside a dashboard',
+      ({ dashboard }) => (dashboard === null ? '—' : `${number(dashboard.delayP99Ms)} ms`),
+    ],
     ['CPU µs a chunk', ({ full }) => number(full.cpuUs)],
     ['memory of a stream, kB', ({ full }) => number(full.memoryKb)],
   ];
@@ -104,9 +142,9 @@ export function pacedTables(all: readonly Carried[]): readonly string[] {
     ['---', ...all.map(() => '---:')],
     ...rows.map(([title, cell]) => [title, ...all.map(cell)]),
   ];
-  const failed = all.flatMap(({ name, half, full }) =>
-    [half, full].flatMap(({ failures, firstFailure }) =>
-      failures === 0 ? [] : [`- ${name}: ${failures} streams failed, first: ${firstFailure}`],
+  const failed = all.flatMap(({ name, half, full, prompts, dashboard }) =>
+    [half, full, prompts, ...(dashboard === null ? [] : [dashboard])].flatMap(({ failures, firstFailure }) =>
+      failures === 0 ? [] : [`- ${name}: ${failures} failed, first: ${firstFailure}`],
     ),
   );
   const text = [...lines.map((cells) => `| ${cells.join(' | ')} |`), ...failed].join('\n');
@@ -146,6 +184,14 @@ function figuresOf(all: readonly Carried[]): readonly Figure[] {
     {
       wanted: { title: 'first chunk added, p99', unit: 'ms', atMost: 5 },
       value: added(({ firstP99Ms }) => firstP99Ms),
+    },
+    {
+      wanted: { title: 'delay of a chunk beside 1 MB prompts, p99', unit: 'ms', atMost: 15 },
+      value: naru.prompts.delayP99Ms,
+    },
+    {
+      wanted: { title: 'delay of a chunk beside a dashboard, p99', unit: 'ms', atMost: 15 },
+      value: naru.dashboard?.delayP99Ms ?? Number.NaN,
     },
     {
       wanted: { title: 'CPU of a paced chunk, of nginx', unit: '×', atMost: 1.2 },

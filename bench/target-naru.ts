@@ -14,6 +14,13 @@ const root = join(import.meta.dirname, '..');
 
 /** Settlement may trail the responses by this much before a missing entry counts as lost. */
 const SETTLE_LIMIT_MS = 15_000;
+const owner = 'owner@example.com';
+/** The largest that the first page of the dashboard reads. */
+const pageReads = [
+  'usage/totals?range=7d',
+  'usage/groups?range=7d&by=model&limit=5&ranking=cost',
+  'generations?limit=50',
+];
 
 /** Naru, and what only it has. */
 export interface NaruTarget extends Target {
@@ -79,11 +86,23 @@ export async function naruTarget(
       adminPort,
       key,
       createManagementKey: () => createKey('--kind', 'management'),
-      jobOf: (workload) => ({
+      dashboard: async () => {
+        const url = await made(location, 'url', [
+          'account',
+          'invite',
+          '--account',
+          account,
+          '--email',
+          owner,
+        ]);
+        const headers = { cookie: await signIn(port, url.slice(url.indexOf('#') + 1)) };
+        return pageReads.map((path) => ({ port, path: `/dashboard/api/${path}`, headers, body: '' }));
+      },
+      jobOf: (workload, bodyBytes) => ({
         port,
         path: '/api/v1/chat/completions',
         headers: { authorization: `Bearer ${key}` },
-        body: requestBody(`bench/${workload}`, workload !== 'whole'),
+        body: requestBody(`bench/${workload}`, workload !== 'whole', bodyBytes),
       }),
       verify: (responses) => verifyLedger(location, account, responses),
       stop: child.stop,
@@ -92,6 +111,21 @@ export async function naruTarget(
     await child.stop();
     throw error;
   }
+}
+
+/** Accepts an invitation. Resolves to the cookie. */
+async function signIn(port: number, token: string): Promise<string> {
+  const origin = `http://127.0.0.1:${port}`;
+  const response = await fetch(`${origin}/dashboard/api/sign-in/link/redeem`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ token, password: 'correct horse battery' }),
+  });
+  if (response.status !== 200) throw new Error(`no sign-in: ${await response.text()}`);
+  return response.headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';', 1)[0])
+    .join('; ');
 }
 
 /** The bundle, built if necessary. */
@@ -130,7 +164,7 @@ function naruConfig({
       id: `bench/${workload}`,
       name: `Bench: ${workload}`,
       description: 'A fixed response.',
-      context_length: 32_768,
+      context_length: 1_000_000,
       max_completion_tokens: 32_768,
       input_modalities: ['text'],
       supported_parameters: ['temperature'],

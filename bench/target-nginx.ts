@@ -33,7 +33,7 @@ export async function nginxTarget({ upstreamPort, directory }: Ground): Promise<
   return {
     name: 'nginx',
     pid: child.pid,
-    jobOf: (workload) => plainRequest(port, workload),
+    jobOf: (workload, bodyBytes) => plainRequest(port, workload, bodyBytes),
     verify: async () => [],
     stop: child.stop,
   };

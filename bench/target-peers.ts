@@ -34,7 +34,7 @@ export async function portkeyTarget({ upstreamPort }: Ground): Promise<Target> {
   return {
     name: 'portkey',
     pid: child.pid,
-    jobOf: (workload) => ({
+    jobOf: (workload, bodyBytes) => ({
       port,
       path: '/v1/chat/completions',
       headers: {
@@ -42,7 +42,7 @@ export async function portkeyTarget({ upstreamPort }: Ground): Promise<Target> {
         'x-portkey-provider': 'openai',
         'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/${workload}/v1`,
       },
-      body: requestBody('bench-model', workload !== 'whole'),
+      body: requestBody('bench-model', workload !== 'whole', bodyBytes),
     }),
     verify: async () => [],
     stop: child.stop,
@@ -78,11 +78,11 @@ export async function litellmTarget({ upstreamPort, directory }: Ground): Promis
   return {
     name: 'litellm',
     pid: child.pid,
-    jobOf: (workload) => ({
+    jobOf: (workload, bodyBytes) => ({
       port,
       path: '/v1/chat/completions',
       headers: { authorization: 'Bearer sk-bench-master' },
-      body: requestBody(`bench/${workload}`, workload !== 'whole'),
+      body: requestBody(`bench/${workload}`, workload !== 'whole', bodyBytes),
     }),
     verify: async () => [],
     stop: child.stop,

@@ -11,8 +11,10 @@ export interface Target {
   readonly name: TargetName;
   /** The process whose cost is measured; null without a process in between. */
   readonly pid: number | null;
-  /** The address and the request of a workload. */
-  jobOf(workload: Workload): Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>;
+  /** The address and the request of a workload, whose body has so many bytes. */
+  jobOf(workload: Workload, bodyBytes?: number): Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>;
+  /** The reads of an open dashboard; only Naru has one. */
+  dashboard?(): Promise<readonly Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>[]>;
   /**
    * One line for each condition that must hold after `responses` successful requests; broken ones
    * begin with `not ok`.
@@ -33,15 +35,16 @@ export interface Ground {
   readonly directory: string;
 }
 
-/** The request of all targets: 1,024 bytes of JSON. */
-export function requestBody(model: string, stream: boolean): string {
+/** The request of all targets: JSON of so many bytes. */
+export function requestBody(model: string, stream: boolean, bodyBytes = 1024): string {
   const body = (content: string): string =>
     JSON.stringify({
       model,
       messages: [{ role: 'user', content }],
       ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
     });
-  return body('when does the ferry leave for the other side? '.repeat(25).slice(0, 1024 - body('').length));
+  const sentence = 'when does the ferry leave for the other side? ';
+  return body(sentence.repeat(Math.ceil(bodyBytes / sentence.length)).slice(0, bodyBytes - body('').length));
 }
 
 /** The upstream without a gateway. */
@@ -49,7 +52,7 @@ export function directTarget({ upstreamPort }: Ground): Target {
   return {
     name: 'direct',
     pid: null,
-    jobOf: (workload) => plainRequest(upstreamPort, workload),
+    jobOf: (workload, bodyBytes) => plainRequest(upstreamPort, workload, bodyBytes),
     verify: async () => [],
     stop: async () => {},
   };
@@ -69,14 +72,18 @@ export async function floorTarget({ upstreamPort }: Ground): Promise<Target> {
   return {
     name: 'floor',
     pid: child.pid,
-    jobOf: (workload) => plainRequest(port, workload),
+    jobOf: (workload, bodyBytes) => plainRequest(port, workload, bodyBytes),
     verify: async () => [],
     stop: child.stop,
   };
 }
 
 /** The upstream's own path on a given port. */
-export function plainRequest(port: number, workload: Workload): ReturnType<Target['jobOf']> {
-  const body = requestBody('bench-model', workload !== 'whole');
+export function plainRequest(
+  port: number,
+  workload: Workload,
+  bodyBytes?: number,
+): ReturnType<Target['jobOf']> {
+  const body = requestBody('bench-model', workload !== 'whole', bodyBytes);
   return { port, path: `/${workload}/v1/chat/completions`, headers: {}, body };
 }
