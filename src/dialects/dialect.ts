@@ -66,7 +66,7 @@ export type DecodedEvent =
   | { readonly kind: 'malformed'; readonly reason: string };
 
 /** The bytes of a streamed response. */
-export type Bytes = Source<readonly Buffer[]>;
+export type Bytes = Source<Buffer>;
 
 /** Decodes a stream as its bytes arrive. Fails as its bytes do, and with `RangeError`. */
 export interface StreamDecoder extends Source<readonly DecodedEvent[]> {

@@ -160,7 +160,7 @@ export class ChunkSource implements Receiver<readonly DecodedEvent[]> {
     this.#body.whenOver(() => timer.cancel());
   }
 
-  #read(reader: Receiver<readonly Buffer[]>): void {
+  #read(reader: Receiver<Buffer>): void {
     this.#idle.pat();
     const { heldBytes } = this.#decoder;
     this.#memory?.setBytes('event', heldBytes > uncountedBytes ? heldBytes : 0);

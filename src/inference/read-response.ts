@@ -77,8 +77,8 @@ export async function readErrorMessage(
   const timer = targets.clock.after(errorBodyMs, () => body.cancel(new Error('slow error body')));
   try {
     const held = new ByteCollector(maxErrorBytes);
-    for (let pieces = await body.next(); pieces !== null; pieces = await body.next())
-      take(body, held, pieces, maxErrorBytes);
+    for (let bytes = await body.next(); bytes !== null; bytes = await body.next())
+      take(body, held, bytes, maxErrorBytes);
     const text = held.take().toString('utf8');
     return { reason: parseErrorMessage(text), waitMs: statedWaitMs(text) };
   } catch {
@@ -142,8 +142,8 @@ async function readWhole(
   );
   try {
     const held = new ByteCollector(maxResponseBytes);
-    for (let pieces = await response.body.next(); pieces !== null; pieces = await response.body.next()) {
-      take(response.body, held, pieces, maxResponseBytes);
+    for (let bytes = await response.body.next(); bytes !== null; bytes = await response.body.next()) {
+      take(response.body, held, bytes, maxResponseBytes);
       idle.pat();
       target.touch();
       memory?.setBytes('answer', held.heldBytes);
@@ -180,8 +180,8 @@ function openSource(
 }
 
 /** Adds what arrived of a body; cancels it and throws beyond `maxBytes` bytes. */
-function take(body: ByteStream, held: ByteCollector, pieces: readonly Buffer[], maxBytes: number): void {
-  for (const piece of pieces) held.push(piece);
+function take(body: ByteStream, held: ByteCollector, bytes: Buffer, maxBytes: number): void {
+  held.push(bytes);
   if (held.length <= maxBytes) return;
   const error = tooLarge();
   body.cancel(error);

@@ -7,11 +7,6 @@ import { nextOf, type Receiver, type Source } from '../wire/receiver.ts';
  * through the gateway.
  */
 const highWaterBytes = 64 * 1024;
-/**
- * Smaller pieces are copied together while they wait: a kept piece costs some 400 bytes, and pins
- * its network block.
- */
-const smallPieceBytes = 1024;
 
 /**
  * Bytes of all streams that one turn of the event loop reads: some milliseconds of decoding and
@@ -33,21 +28,19 @@ export interface ByteSource {
 
 /**
  * The body of an upstream's response as it arrives: pushed by the connection, read by one reader.
- * Pieces that arrived together are read together.
+ * Pieces that arrived together are read as one.
  */
-export class ByteStream implements Source<readonly Buffer[]> {
+export class ByteStream implements Source<Buffer> {
   #source: ByteSource | null = null;
-  #waiting: Buffer[] = [];
-  /** Small pieces at the end of the queue. */
-  #small: ByteCollector | null = null;
-  #waitingBytes = 0;
+  /** What has arrived and was not read. Null: nothing, as nearly always. */
+  #waiting: ByteCollector | null = null;
   #paused = false;
   /** Whether what has arrived waits for its turn. */
   #isQueued = false;
   #ended = false;
   #failure: Error | null = null;
   #onOver: (() => void) | null = null;
-  #reader: Receiver<readonly Buffer[]> | null = null;
+  #reader: Receiver<Buffer> | null = null;
 
   /** Connects the stream to its source. */
   attach(source: ByteSource): void {
@@ -56,21 +49,15 @@ export class ByteStream implements Source<readonly Buffer[]> {
 
   /** Whether the reader waits for the upstream. */
   get isAwaited(): boolean {
-    return this.#reader !== null && this.#waitingBytes === 0;
+    return this.#reader !== null && this.#waiting === null;
   }
 
   push(bytes: Buffer): void {
     if (this.#failure !== null) return;
-    if (bytes.length < smallPieceBytes && this.#reader === null) {
-      this.#small ??= new ByteCollector(Number.POSITIVE_INFINITY);
-      this.#small.push(bytes);
-    } else {
-      this.#closeSmall();
-      this.#waiting.push(bytes);
-    }
-    this.#waitingBytes += bytes.length;
+    this.#waiting ??= new ByteCollector(Number.POSITIVE_INFINITY);
+    this.#waiting.push(bytes);
     if (this.#reader !== null) this.#queue();
-    if (this.#waitingBytes > highWaterBytes && !this.#paused) {
+    if (this.#waiting.length > highWaterBytes && !this.#paused) {
       this.#paused = true;
       this.#source?.pause();
     }
@@ -97,15 +84,15 @@ export class ByteStream implements Source<readonly Buffer[]> {
   }
 
   /** Everything that arrived since the last read, once there is something. */
-  read(reader: Receiver<readonly Buffer[]>): void {
+  read(reader: Receiver<Buffer>): void {
     if (this.#reader !== null) throw new Error('a byte stream has one reader at a time');
     this.#reader = reader;
     if (this.#ended || this.#failure !== null) this.#deliver();
-    else if (this.#waitingBytes > 0) this.#queue();
+    else if (this.#waiting !== null) this.#queue();
   }
 
   /** As `read`; null at the end. Rejects when the body broke off. */
-  next(): Promise<readonly Buffer[] | null> {
+  next(): Promise<Buffer | null> {
     return nextOf(this);
   }
 
@@ -114,11 +101,6 @@ export class ByteStream implements Source<readonly Buffer[]> {
     if (this.#ended || this.#failure !== null) return;
     this.fail(reason);
     this.#source?.cancel(reason);
-  }
-
-  #closeSmall(): void {
-    if (this.#small !== null) this.#waiting.push(this.#small.take());
-    this.#small = null;
   }
 
   /**
@@ -130,11 +112,12 @@ export class ByteStream implements Source<readonly Buffer[]> {
     this.#isQueued = true;
     const deliver = (): void => {
       this.#isQueued = false;
-      if (this.#waitingBytes > 0) this.#deliver();
+      if (this.#waiting !== null) this.#deliver();
     };
     void soon.then(() => {
-      if (this.#waitingBytes <= freeBytes) deliver();
-      else turns.take(this.#waitingBytes, deliver);
+      const bytes = this.#waiting?.length ?? 0;
+      if (bytes <= freeBytes) deliver();
+      else turns.take(bytes, deliver);
     });
   }
 
@@ -142,12 +125,10 @@ export class ByteStream implements Source<readonly Buffer[]> {
     const reader = this.#reader;
     if (reader === null) return;
     this.#reader = null;
-    this.#closeSmall();
-    if (this.#waiting.length > 0) {
-      const taken = this.#waiting;
-      this.#waiting = [];
-      this.#waitingBytes = 0;
-      give(reader, taken);
+    if (this.#waiting !== null) {
+      const bytes = this.#waiting.take();
+      this.#waiting = null;
+      give(reader, bytes);
       if (this.#paused) {
         this.#paused = false;
         this.#source?.resume();
@@ -158,9 +139,9 @@ export class ByteStream implements Source<readonly Buffer[]> {
 }
 
 /** A throw of a reader ends its stream: to the connection it would be an error of another response. */
-function give(reader: Receiver<readonly Buffer[]>, pieces: readonly Buffer[] | null): void {
+function give(reader: Receiver<Buffer>, bytes: Buffer | null): void {
   try {
-    reader.take(pieces);
+    reader.take(bytes);
   } catch (error) {
     reader.fail(error);
   }

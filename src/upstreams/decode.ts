@@ -17,6 +17,8 @@ const maxEncodings = 2;
  */
 const freeBytes = 16 * 1024 * 1024;
 const maxExpansion = 100;
+/** Given to the decoders at once: a bomb is compared with what of it was decoded, not with what arrived. */
+const stepBytes = 16 * 1024;
 /** 8 MiB, which RFC 8878 recommends; a body may ask for 128 MiB by default. */
 const maxZstdWindowLog = 23;
 
@@ -88,10 +90,11 @@ async function decode(
   if (first === null) return out.end();
   let takenBytes = 0;
   async function* pieces(): AsyncGenerator<Buffer> {
-    for (let taken: readonly Buffer[] | null = first; taken !== null; taken = await body.next()) {
-      for (const piece of taken) {
-        takenBytes += piece.length;
-        yield piece;
+    for (let taken: Buffer | null = first; taken !== null; taken = await body.next()) {
+      for (let at = 0; at < taken.length; at += stepBytes) {
+        const step = taken.subarray(at, at + stepBytes);
+        takenBytes += step.length;
+        yield step;
       }
     }
   }
@@ -99,7 +102,7 @@ async function decode(
     const create = decoders.get(name);
     // Inside another encoding the first byte is not available, so deflate means the standard's zlib
     // format.
-    if (create !== undefined) transforms.push(create(transforms.length === 0 ? (first[0]?.[0] ?? 8) : 8));
+    if (create !== undefined) transforms.push(create(transforms.length === 0 ? (first[0] ?? 8) : 8));
   }
   // Also after the pipeline has detached from them.
   for (const transform of transforms) transform.on('error', stop);

@@ -31,10 +31,10 @@ export async function listModels(
     const { status, body } = await callUpstream({ ...request, method: 'GET' }, cancellation);
     const read: Buffer[] = [];
     for (let bytes = 0; bytes < maxBytes; ) {
-      const pieces = await body.next();
-      if (pieces === null) break;
-      read.push(...pieces);
-      bytes = read.reduce((sum, { length }) => sum + length, 0);
+      const taken = await body.next();
+      if (taken === null) break;
+      read.push(taken);
+      bytes += taken.length;
     }
     const text = Buffer.concat(read).toString('utf8');
     // A web site responds with 200 to every path.

@@ -121,7 +121,7 @@ for (const wire of wires) {
       const endless: Bytes = {
         read(receiver) {
           given += 1;
-          setImmediate(() => receiver.take([chatter[wire.dialect]]));
+          setImmediate(() => receiver.take(chatter[wire.dialect]));
         },
       };
       const decoder = (await begin(wire)).readStream(endless, null);

@@ -43,10 +43,7 @@ test('the id and the finish reason that a package returns are cut to 500 charact
   ];
   const bytes = [Buffer.from(sent.map((each) => sseEvent(JSON.stringify(each))).join(''))];
   const codec = await begin(wire);
-  const decoder = codec.readStream(
-    { read: (receiver) => receiver.take(bytes.length === 0 ? null : bytes.splice(0)) },
-    null,
-  );
+  const decoder = codec.readStream({ read: (receiver) => receiver.take(bytes.shift() ?? null) }, null);
   const events: DecodedEvent[] = [];
   for (let next = await nextOf(decoder); next !== null; next = await nextOf(decoder)) events.push(...next);
   const chunks = events.flatMap((event) => (event.kind === 'chunk' ? [event.chunk] : []));

@@ -64,7 +64,7 @@ export async function listen(
   const bytes: Bytes = {
     read(receiver) {
       const piece = left.shift();
-      if (piece !== undefined) receiver.take([Buffer.from(piece)]);
+      if (piece !== undefined) receiver.take(Buffer.from(piece));
       else if (broken !== null) receiver.fail(broken);
       else receiver.take(null);
     },

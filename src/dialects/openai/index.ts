@@ -49,7 +49,7 @@ function withoutClaim(chunk: ResponseChunk): ResponseChunk {
 }
 
 /** Decodes a stream of independent server-sent events. */
-class SseStreamDecoder implements StreamDecoder, Receiver<readonly Buffer[]> {
+class SseStreamDecoder implements StreamDecoder, Receiver<Buffer> {
   readonly #bytes: Bytes;
   readonly #eventOf: (data: string) => DecodedEvent;
   readonly #decoder = new SseDecoder();
@@ -71,20 +71,20 @@ class SseStreamDecoder implements StreamDecoder, Receiver<readonly Buffer[]> {
     this.#bytes.read(this);
   }
 
-  take(pieces: readonly Buffer[] | null): void {
-    this.#receiver?.take(this.#decode(pieces));
+  take(bytes: Buffer | null): void {
+    this.#receiver?.take(this.#decode(bytes));
   }
 
   fail(error: unknown): void {
     this.#receiver?.fail(error);
   }
 
-  #decode(pieces: readonly Buffer[] | null): readonly DecodedEvent[] {
-    if (pieces === null) {
+  #decode(bytes: Buffer | null): readonly DecodedEvent[] {
+    if (bytes === null) {
       this.#ended = true;
       return this.#decoder.end().map(this.#eventOf);
     }
-    const events = pieces.flatMap((piece) => this.#decoder.push(piece).map(this.#eventOf));
+    const events = this.#decoder.push(bytes).map(this.#eventOf);
     // Last: the events before it are complete.
     if (this.#decoder.isTooLong) events.push({ kind: 'malformed', reason: 'an event that is too long' });
     return events;

@@ -96,9 +96,9 @@ export class SdkStreamDecoder implements StreamDecoder {
       {
         pull: async (controller) => {
           try {
-            const pieces = await this.#next();
-            if (pieces === null) controller.close();
-            else for (const piece of pieces) controller.enqueue(piece);
+            const events = await this.#next();
+            if (events === null) controller.close();
+            else for (const event of events) controller.enqueue(event);
           } catch (error) {
             this.#broke = { error };
             // Earlier parts are still inside the package, and an error would overtake them.
@@ -118,26 +118,25 @@ export class SdkStreamDecoder implements StreamDecoder {
   async #next(): Promise<readonly Buffer[] | null> {
     const decoder = this.#events;
     for (;;) {
-      const pieces = await this.#nextBytes();
-      if (pieces === null || decoder === null) return pieces;
-      const whole = pieces.flatMap((piece) => decoder.push(piece));
+      const bytes = await this.#nextBytes();
+      if (bytes === null) return null;
+      if (decoder === null) return [bytes];
+      const whole = decoder.push(bytes);
       if (whole.length > 0) return whole.map(checked);
       if (decoder.isTooLong) throw new RangeError('an event of the stream is too long');
     }
   }
 
-  async #nextBytes(): Promise<readonly Buffer[] | null> {
+  async #nextBytes(): Promise<Buffer | null> {
     if (this.#waiting.length > 0 && this.#untakenBytes > highWaterBytes) {
       this.#taken = Promise.withResolvers();
       await this.#taken.promise;
     }
-    const pieces = await nextOf(this.#bytes);
-    for (const { length } of pieces ?? []) {
-      this.#pendingBytes += length;
-      this.#untakenBytes += length;
-    }
+    const bytes = await nextOf(this.#bytes);
+    this.#pendingBytes += bytes?.length ?? 0;
+    this.#untakenBytes += bytes?.length ?? 0;
     if (this.#pendingBytes > maxEventBytes) throw new RangeError('an event of the stream is too long');
-    return pieces;
+    return bytes;
   }
 }
 
