@@ -1,5 +1,5 @@
 import { LoopTurns } from '../time/loop-turns.ts';
-import { ByteCollector } from '../wire/byte-collector.ts';
+import { joined } from '../wire/byte-collector.ts';
 import { nextOf, type Receiver, type Source } from '../wire/receiver.ts';
 
 /**
@@ -8,6 +8,10 @@ import { nextOf, type Receiver, type Source } from '../wire/receiver.ts';
  */
 const highWaterBytes = 64 * 1024;
 
+/**
+ * More unread pieces are joined: a kept piece costs some 400 bytes, and pins its network block.
+ */
+const maxPieces = 256;
 /**
  * Bytes of all streams that one turn of the event loop reads: some milliseconds of decoding and
  * writing. A request takes about ten turns: when a thousand streams send 10 kB each, and one turn
@@ -32,8 +36,9 @@ export interface ByteSource {
  */
 export class ByteStream implements Source<Buffer> {
   #source: ByteSource | null = null;
-  /** What has arrived and was not read. Null: nothing, as nearly always. */
-  #waiting: ByteCollector | null = null;
+  /** What has arrived and was not read. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
   #paused = false;
   /** Whether what has arrived waits for its turn. */
   #isQueued = false;
@@ -49,15 +54,16 @@ export class ByteStream implements Source<Buffer> {
 
   /** Whether the reader waits for the upstream. */
   get isAwaited(): boolean {
-    return this.#reader !== null && this.#waiting === null;
+    return this.#reader !== null && this.#waitingBytes === 0;
   }
 
   push(bytes: Buffer): void {
     if (this.#failure !== null) return;
-    this.#waiting ??= new ByteCollector(Number.POSITIVE_INFINITY);
+    if (this.#waiting.length === maxPieces) this.#waiting = [Buffer.concat(this.#waiting)];
     this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
     if (this.#reader !== null) this.#queue();
-    if (this.#waiting.length > highWaterBytes && !this.#paused) {
+    if (this.#waitingBytes > highWaterBytes && !this.#paused) {
       this.#paused = true;
       this.#source?.pause();
     }
@@ -88,7 +94,7 @@ export class ByteStream implements Source<Buffer> {
     if (this.#reader !== null) throw new Error('a byte stream has one reader at a time');
     this.#reader = reader;
     if (this.#ended || this.#failure !== null) this.#deliver();
-    else if (this.#waiting !== null) this.#queue();
+    else if (this.#waitingBytes > 0) this.#queue();
   }
 
   /** As `read`; null at the end. Rejects when the body broke off. */
@@ -112,12 +118,11 @@ export class ByteStream implements Source<Buffer> {
     this.#isQueued = true;
     const deliver = (): void => {
       this.#isQueued = false;
-      if (this.#waiting !== null) this.#deliver();
+      if (this.#waitingBytes > 0) this.#deliver();
     };
     void soon.then(() => {
-      const bytes = this.#waiting?.length ?? 0;
-      if (bytes <= freeBytes) deliver();
-      else turns.take(bytes, deliver);
+      if (this.#waitingBytes <= freeBytes) deliver();
+      else turns.take(this.#waitingBytes, deliver);
     });
   }
 
@@ -125,9 +130,10 @@ export class ByteStream implements Source<Buffer> {
     const reader = this.#reader;
     if (reader === null) return;
     this.#reader = null;
-    if (this.#waiting !== null) {
-      const bytes = this.#waiting.take();
-      this.#waiting = null;
+    if (this.#waitingBytes > 0) {
+      const bytes = joined(this.#waiting);
+      this.#waiting = [];
+      this.#waitingBytes = 0;
       give(reader, bytes);
       if (this.#paused) {
         this.#paused = false;
