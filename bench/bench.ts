@@ -169,14 +169,22 @@ async function bench(plan: Plan): Promise<number> {
   const carried: Carried[] = [];
   const requests = new Map<TargetName, number>();
   for (const target of targets) {
-    const count = async (job: PacedJob): Promise<PacedResult> => {
-      const result = (await loadOf(job)) as PacedResult;
-      // The others went to the upstream directly.
-      if (job.port === target.jobOf('paced').port)
-        requests.set(target.name, (requests.get(target.name) ?? 0) + billedBy(job, result));
-      return result;
+    const note = (responses: number): void =>
+      void requests.set(target.name, (requests.get(target.name) ?? 0) + responses);
+    const loads = {
+      load: async (job: PacedJob): Promise<PacedResult> => {
+        const result = (await loadOf(job)) as PacedResult;
+        // The others went to the upstream directly.
+        if (job.port === target.jobOf('paced').port) note(billedBy(job, result));
+        return result;
+      },
+      held: async (job: LoadJob): Promise<LoadResult> => {
+        const result = await load(job);
+        note(result.responses);
+        return result;
+      },
     };
-    carried.push(await carriedBy(count, target, directTarget(ground)));
+    carried.push(await carriedBy(loads, target, directTarget(ground)));
     print(`${target.name}: ${carried.at(-1)?.streams} slow streams`);
   }
   const samples = plan.paced ? { warmUp: [], counted: [] } : await measureAll(plan, load, targets);

@@ -3,7 +3,7 @@ import { startChild, TARGET_CORE } from './child.ts';
 import type { LoadJob } from './load-run.ts';
 
 /** The responses of the fast upstream, by the first part of its path. */
-export const workloads = ['whole', 'unbuffered', 'batched', 'paced'] as const;
+export const workloads = ['whole', 'unbuffered', 'batched', 'paced', 'held'] as const;
 export type Workload = (typeof workloads)[number];
 
 /** A path to the upstream. */

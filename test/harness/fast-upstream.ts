@@ -8,7 +8,8 @@
  * chat completion of 1,024 bytes with usage; `/unbuffered/…` a stream with one write a chunk and
  * one chunk a turn of the event loop; `/batched/…` the same stream in a single write; `/paced/…` a
  * stream of two seconds with 50 chunks a second, each of which says when it was written
- * (`paced-stamp.ts`). Ends with its standard input.
+ * (`paced-stamp.ts`); `/held/…` a chunk, and the end of the stream after 15 s. Ends with its standard
+ * input.
  */
 import { createServer, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -16,6 +17,7 @@ import { PACED_CHUNKS, PACED_EVERY_MS, stamp, writeStamp } from './paced-stamp.t
 
 const { values } = parseArgs({ options: { chunks: { type: 'string', default: '200' } } });
 const chunkCount = Number(values.chunks);
+const heldMs = 15_000;
 const CREATED = 1_795_219_200;
 const MODEL = 'bench-model';
 
@@ -103,6 +105,10 @@ function response(socket: Socket, request: Buffer): void {
       if (advance(stream)) due[Math.floor(performance.now()) % PACED_EVERY_MS]?.add(stream);
       return;
     }
+    case 0x68: // h
+      socket.write(Buffer.concat([pacedHead, pacedChunk]));
+      setTimeout(() => socket.write(pacedEnd), heldMs);
+      return;
     default:
       socket.write(batched);
   }
