@@ -209,13 +209,11 @@ function billedBy({ beside }: PacedJob, result: PacedResult): number {
 async function measureAll(plan: Plan, load: Load, targets: readonly Target[]) {
   const warmUp: Sample[] = [];
   const counted: Sample[] = [];
-  const peaks = new Map<TargetName, number>();
   for (let round = 0; round <= plan.rounds; round += 1) {
     for (const measure of measures(plan.chunks)) {
       for (const target of targets) {
         const seconds = round > 0 ? plan.seconds : warmUpSeconds(target, measure);
-        const one = await sample(load, target, measure, { seconds, peak: peaks.get(target.name) ?? 0 });
-        if (measure.name === 'whole') peaks.set(target.name, one.perSecond);
+        const one = await sample(load, target, measure, seconds);
         (round === 0 ? warmUp : counted).push(one);
         if (one.failures > 0)
           print(`${target.name}, ${measure.name}: ${one.failures} failed, first: ${one.firstFailure}`);

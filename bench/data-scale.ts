@@ -113,11 +113,11 @@ async function fill({ address }: TestDatabase, size: Size): Promise<void> {
 }
 
 async function measureAll(load: Load, gateways: ReadonlyMap<Size, NaruTarget>): Promise<number> {
-  const [whole, , , , fast] = measures(1);
+  const [whole, , , fast] = measures(1);
   if (whole === undefined || fast === undefined) throw new Error('there is no measure');
   const reads = new Map<Size, readonly Read[]>();
   for (const [size, naru] of gateways) {
-    checked(await sample(load, naru, whole, { seconds: warmUpSeconds, peak: 0 }));
+    checked(await sample(load, naru, whole, warmUpSeconds));
     const own = await readsOf(naru);
     for (const read of own) checked(await load(jobOf(read, warmUpSeconds)));
     reads.set(size, own);
@@ -127,10 +127,10 @@ async function measureAll(load: Load, gateways: ReadonlyMap<Size, NaruTarget>): 
     void found.set(name, [...(found.get(name) ?? []), value]);
   for (let round = 0; round < rounds; round += 1)
     for (const [size, naru] of gateways) {
-      const peak = checked(await sample(load, naru, whole, { seconds, peak: 0 }));
+      const peak = checked(await sample(load, naru, whole, seconds));
       note(`${size} rate`, peak.perSecond);
       note(`${size} cpu`, peak.cpuUs ?? Number.NaN);
-      note(`${size} p99`, checked(await sample(load, naru, fast, { seconds, peak: 0 })).p99Ms);
+      note(`${size} p99`, checked(await sample(load, naru, fast, seconds)).p99Ms);
       // The reads share the core with the settlement of what came before.
       await sleep(settleMs);
       for (const read of reads.get(size) ?? [])

@@ -4,17 +4,15 @@ import type { Target, Workload } from './target.ts';
 
 /** As many requests as 64 connections can do. */
 export type RateName = 'whole' | 'unbuffered' | 'batched';
-/** Evenly spaced requests, whatever the target does (an open loop). */
-export type LatencyName = 'slow' | 'fast' | 'half';
 
 /** One measurement for every target. */
 export interface Measure {
-  readonly name: RateName | LatencyName;
+  readonly name: RateName | 'fast';
   readonly workload: Workload;
   /** What is counted: requests, or the content chunks of streams. */
   readonly unit: 'request' | 'chunk';
-  /** Null for as many as 64 connections can do, `half` for half of what the target did like that. */
-  readonly perSecond: number | 'half' | null;
+  /** Evenly spaced, whatever the target does (an open loop); null for as many as 64 connections can do. */
+  readonly perSecond: number | null;
   /** Content chunks a stream; null for JSON responses. */
   readonly chunks: number | null;
 }
@@ -46,10 +44,10 @@ const CONNECTIONS = 64;
 /** Below this share of the requests that were due, the target was overloaded. */
 const MIN_PACE = 0.95;
 
-/** The rates of `slow` and `fast`. */
-export const rates = { slow: 100, fast: 1_000 } as const;
+/** Requests a second of `fast`. */
+export const fastPerSecond = 1_000;
 
-/** What the benchmark measures, in order: `half` after `whole`. */
+/** What the benchmark measures, in order. */
 export function measures(chunks: number): readonly Measure[] {
   const rate = (name: RateName, unit: Measure['unit'], count: number | null): Measure => ({
     name,
@@ -58,31 +56,17 @@ export function measures(chunks: number): readonly Measure[] {
     perSecond: null,
     chunks: count,
   });
-  const latency = (name: LatencyName, perSecond: number | 'half'): Measure => ({
-    name,
-    workload: 'whole',
-    unit: 'request',
-    perSecond,
-    chunks: null,
-  });
   return [
     rate('whole', 'request', null),
     rate('unbuffered', 'chunk', chunks),
     rate('batched', 'chunk', chunks),
-    latency('slow', rates.slow),
-    latency('fast', rates.fast),
-    latency('half', 'half'),
+    { name: 'fast', workload: 'whole', unit: 'request', perSecond: fastPerSecond, chunks: null },
   ];
 }
 
-/** Measures one workload on one target for about `seconds`; `peak` is its rate of `whole`. */
-export async function sample(
-  load: Load,
-  target: Target,
-  measure: Measure,
-  { seconds, peak }: { readonly seconds: number; readonly peak: number },
-): Promise<Sample> {
-  const wanted = measure.perSecond === 'half' ? peak / 2 : measure.perSecond;
+/** Measures one workload on one target for about `seconds`. */
+export async function sample(load: Load, target: Target, measure: Measure, seconds: number): Promise<Sample> {
+  const wanted = measure.perSecond;
   const before = target.pid === null ? null : cpuMsOf(target.pid);
   const result = await load({
     ...target.jobOf(measure.workload),

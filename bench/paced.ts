@@ -132,17 +132,17 @@ export function pacedTables(all: readonly Carried[]): readonly string[] {
   const number = (value: number | null, digits = 3) =>
     value === null ? '—' : Number(value.toPrecision(digits)).toLocaleString('en-US');
   const added = (of: (one: Paced) => number) => (one: Carried) =>
-    one.name === 'direct' ? `${number(of(one.half))} ms` : `+ ${number(of(one.half) - of(one.direct))} ms`;
+    number(one.name === 'direct' ? of(one.half) : of(one.half) - of(one.direct));
   const rows: readonly (readonly [string, (one: Carried) => string])[] = [
     ['streams, p99 delay of a chunk ≤ 10 ms', (one) => `${one.isLeast ? '≥ ' : ''}${number(one.streams)}`],
-    ['delay of a chunk p50, half of them', added(({ delayP50Ms }) => delayP50Ms)],
-    ['delay of a chunk p99, half of them', added(({ delayP99Ms }) => delayP99Ms)],
-    ['first chunk p50, half of them', added(({ firstP50Ms }) => firstP50Ms)],
-    ['first chunk p99, half of them', added(({ firstP99Ms }) => firstP99Ms)],
-    ['delay of a chunk p99, half, beside 1 MB prompts', ({ prompts }) => `${number(prompts.delayP99Ms)} ms`],
+    ['added delay of a chunk p50, half, ms', added(({ delayP50Ms }) => delayP50Ms)],
+    ['added delay of a chunk p99, half, ms', added(({ delayP99Ms }) => delayP99Ms)],
+    ['added to first chunk p50, half, ms', added(({ firstP50Ms }) => firstP50Ms)],
+    ['added to first chunk p99, half, ms', added(({ firstP99Ms }) => firstP99Ms)],
+    ['delay of a chunk p99, half, beside 1 MB prompts, ms', ({ prompts }) => number(prompts.delayP99Ms)],
     [
-      'delay of a chunk p99, half, beside a dashboard',
-      ({ dashboard }) => (dashboard === null ? '—' : `${number(dashboard.delayP99Ms)} ms`),
+      'delay of a chunk p99, half, beside a dashboard, ms',
+      ({ dashboard }) => number(dashboard?.delayP99Ms ?? null),
     ],
     ['CPU µs a chunk', ({ full }) => number(full.cpuUs)],
     ['memory of a stream, 2,000 started at once, kB', ({ memoryKb }) => number(memoryKb)],

@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 import { isoOf, systemClock } from '../src/time/clock.ts';
-import { type LatencyName, type Measure, rates, type Sample } from './measure.ts';
+import { fastPerSecond, type Measure, type Sample } from './measure.ts';
 import type { TargetName } from './target.ts';
 
 /** Below this share of its core a target was not the bottleneck. */
@@ -8,21 +8,15 @@ const SATURATED = 0.9;
 
 const titles = { whole: 'requests/s', unbuffered: 'chunks/s, unbuffered', batched: 'chunks/s, batched' };
 
-/** The columns of ratios: Naru over each of these that was measured. */
-const yardsticks: readonly TargetName[] = ['nginx', 'floor', 'portkey', 'litellm'];
-
 /**
- * The results as a Markdown table: medians over the rounds, one row a figure, one column a target,
- * then ratios.
+ * The results as a Markdown table: medians over the rounds, one row a figure, one column a target.
  */
 export function table(samples: readonly Sample[], targets: readonly TargetName[]): string {
-  const compared = targets.includes('naru') ? yardsticks.filter((name) => targets.includes(name)) : [];
-  const columns = { targets, compared };
   const rows = [
-    ...(['whole', 'unbuffered', 'batched'] as const).flatMap((name) => rateRows(samples, columns, name)),
-    ...(['slow', 'fast', 'half'] as const).flatMap((name) => latencyRows(samples, columns, name)),
+    ...(['whole', 'unbuffered', 'batched'] as const).flatMap((name) => rateRows(samples, targets, name)),
+    ...latencyRows(samples, targets),
   ];
-  const head = ['', ...targets, ...compared.map((name) => `naru : ${name}`)];
+  const head = ['', ...targets];
   return [head, head.map((_, n) => (n === 0 ? '---' : '---:')), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n');
@@ -53,7 +47,7 @@ ${body}
   for each request or chunk does not suffer from that; its ratio is the one to quote.
 - Whole: 64 connections, 1,024 bytes of JSON each way. Streams: ${run.chunks} content chunks each, 64 at a time; unbuffered is one
   write a chunk, batched one write a stream. Latency: whole responses at a fixed rate, whatever the target does (an open loop),
-  direct as it is, the others minus direct; at half of the target's own peak as it is.
+  direct as it is, the others minus direct.
 - \`floor\` is a bare \`node:http\` server with \`undici\` behind it. Naru bills every request: journal before the last byte,
   settlement in its embedded PostgreSQL. Of the others, none stores anything.
 - The last table is of Naru alone. Memory is proportional shares, but that of streams resident.
@@ -64,65 +58,46 @@ ${checks.map((line) => `- ${line}`).join('\n')}
 
 type Row = readonly string[];
 
-interface Columns {
-  readonly targets: readonly TargetName[];
-  readonly compared: readonly TargetName[];
-}
-
 function rateRows(
   samples: readonly Sample[],
-  { targets, compared }: Columns,
+  targets: readonly TargetName[],
   name: keyof typeof titles,
 ): Row[] {
   const rate = (target: TargetName) => median(samples, target, name, (one) => one.perSecond);
   const cost = (target: TargetName) => median(samples, target, name, (one) => one.cpuUs);
-  const ratios = (of: typeof rate) => compared.map((target) => ratio(of('naru'), of(target)));
   const cells = targets.map((target) => {
     const busy = median(samples, target, name, (one) => one.busy);
     return `${busy !== null && busy < SATURATED ? '≥ ' : ''}${count(rate(target))}`;
   });
   const unit = name === 'whole' ? 'request' : 'chunk';
   return [
-    [titles[name], ...cells, ...ratios(rate)],
-    [`CPU µs a ${unit}`, ...targets.map((target) => count(cost(target))), ...ratios(cost)],
+    [titles[name], ...cells],
+    [`CPU µs a ${unit}`, ...targets.map((target) => count(cost(target)))],
   ];
 }
 
 /**
- * The processor time at a rate, and the latency that a target adds to `direct`; at half of the peak
- * the latency itself, since each target has its own rate.
+ * The processor time at a rate, and the latency that a target adds to `direct`.
  */
-function latencyRows(
-  samples: readonly Sample[],
-  { targets, compared }: Columns,
-  name: LatencyName,
-): readonly Row[] {
-  const isAdded = name !== 'half';
-  const at = isAdded ? `${count(rates[name])}/s` : 'half of the peak';
-  const cost = (target: TargetName) => median(samples, target, name, (one) => one.cpuUs);
+function latencyRows(samples: readonly Sample[], targets: readonly TargetName[]): readonly Row[] {
+  const at = `${count(fastPerSecond)}/s`;
+  const cost = (target: TargetName) => median(samples, target, 'fast', (one) => one.cpuUs);
   const added = (which: 'p50Ms' | 'p99Ms'): Row => {
-    const value = (target: TargetName) => median(samples, target, name, (one) => one[which]);
+    const value = (target: TargetName) => median(samples, target, 'fast', (one) => one[which]);
     const direct = value('direct');
     const cells = targets.map((target) => {
       const own = value(target);
       if (own === null) return '—';
-      if (samples.some((one) => one.target === target && one.measure === name && !one.keptPace))
+      if (samples.some((one) => one.target === target && one.measure === 'fast' && !one.keptPace))
         return 'overloaded';
-      return target === 'direct' || direct === null || !isAdded
-        ? `${own.toFixed(2)} ms`
-        : `+ ${(own - direct).toFixed(2)} ms`;
+      return (target === 'direct' || direct === null ? own : own - direct).toFixed(2);
     });
-    const title = `${isAdded ? 'added ' : ''}latency ${which.slice(0, 3)}, ${at}`;
-    return [title, ...cells, ...compared.map(() => '—')];
+    return [`added latency ${which.slice(0, 3)}, ${at}, ms`, ...cells];
   };
   return [
     added('p50Ms'),
     added('p99Ms'),
-    [
-      `CPU µs a request, ${at}`,
-      ...targets.map((target) => count(cost(target))),
-      ...compared.map((target) => ratio(cost('naru'), cost(target))),
-    ],
+    [`CPU µs a request, ${at}`, ...targets.map((target) => count(cost(target)))],
   ];
 }
 
@@ -146,8 +121,4 @@ function median(
 /** Three figures are all that a run on shared cores is worth. */
 function count(value: number | null): string {
   return value === null ? '—' : Number(value.toPrecision(3)).toLocaleString('en-US');
-}
-
-function ratio(value: number | null, base: number | null): string {
-  return value === null || base === null || base === 0 ? '—' : `${Number((value / base).toPrecision(2))} ×`;
 }
