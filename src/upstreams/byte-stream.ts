@@ -7,11 +7,11 @@ import { nextOf, type Receiver, type Source } from '../wire/receiver.ts';
  * through the gateway.
  */
 const highWaterBytes = 64 * 1024;
-
 /**
- * More unread pieces are joined: a kept piece costs some 400 bytes, and pins its network block.
+ * More pieces are joined while they wait for a reader: a kept piece costs some 400 bytes, and pins its
+ * network block.
  */
-const maxPieces = 256;
+const maxPieces = 64;
 /**
  * Bytes of all streams that one turn of the event loop reads: some milliseconds of decoding and
  * writing. A request takes about ten turns: when a thousand streams send 10 kB each, and one turn
@@ -59,7 +59,8 @@ export class ByteStream implements Source<Buffer> {
 
   push(bytes: Buffer): void {
     if (this.#failure !== null) return;
-    if (this.#waiting.length === maxPieces) this.#waiting = [Buffer.concat(this.#waiting)];
+    if (this.#waiting.length >= maxPieces && this.#reader === null)
+      this.#waiting = [Buffer.concat(this.#waiting)];
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
     if (this.#reader !== null) this.#queue();
