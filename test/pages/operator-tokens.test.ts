@@ -77,9 +77,9 @@ test('a token grants, suspends and reads as an operator of its role, once for a 
 // security:23,31
 test('a token that is unknown, expired, revoked or in a cookie is refused, in its place only', async () => {
   const token = await create('short', 'admin');
-  const expired = await create('expired', 'admin', 1);
+  const expired = await create('expired', 'admin', 60_000);
   const revoked = await create('revoked', 'admin');
-  gateway.clock.advance(1);
+  gateway.clock.advance(60_000);
   assert.equal((await send(revoked.plaintext, 'GET', '/session')).status, 200);
   await identity.tokens.revoke('REVOKED', 'leaked', cli);
   const { plaintext } = token;
