@@ -123,7 +123,8 @@ describe('from the programs that an earlier Naru left', fullOnly, () => {
   }
 
   async function balance(): Promise<string> {
-    const { rows } = await old.json('account', 'show', account);
+    const { code, rows, err } = await old.json('account', 'show', account);
+    assert.equal(code, 0, err);
     return rows[0].balance_krw;
   }
 

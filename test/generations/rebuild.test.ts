@@ -208,6 +208,8 @@ test('a rebuild that is killed half-way is made again, beside settlements', full
     'the rebuild waits for the row',
     async () => {
       assert.equal(child.exitCode, null);
+      // A transaction that is idle for a minute is ended, and its lock with it.
+      await blocker.query('SELECT 1');
       const waiting = await database.query(
         "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'DELETE FROM usage_hour%'",
       );
