@@ -234,6 +234,8 @@ const checked = new Set<string>();
  * without the page behind it, and the page of all components once in a theme.
  */
 async function runAxe(page: Page, theme: string): Promise<readonly string[]> {
+  // Before its heading a page is still loading.
+  await page.locator('h1').first().waitFor({ state: 'attached' });
   const title = await page.evaluate<string | null>(
     "document.querySelector('[role=dialog]')?.textContent ?? null",
   );
