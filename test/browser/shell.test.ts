@@ -234,6 +234,28 @@ test('on a phone the navigation is a drawer that Escape closes', async () => {
   await close();
 });
 
+test('a menu that is opened while a page loads stays open', async () => {
+  const { page, assertClean, close } = await browser.open(origin);
+  await page.goto('/dashboard/docs');
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const release = Promise.withResolvers<void>();
+  await page.route('**/*.js', async (route) => {
+    await release.promise;
+    await route.continue();
+  });
+  await page.getByRole('navigation').getByRole('link', { name: '모델', exact: true }).click();
+  await page.getByRole('button', { name: '언어' }).click();
+  const menu = page.getByRole('menu');
+  await menu.waitFor();
+  release.resolve();
+  await page.getByRole('heading', { level: 1, name: '모델' }).waitFor();
+  // The router reports a page after it was painted.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))');
+  assert.equal(await menu.isVisible(), true);
+  assertClean();
+  await close();
+});
+
 test('a banner shows that the server is away, until it is back', async () => {
   const { page, axe, assertClean, close } = await browser.open(origin);
   await page.route('**/dashboard/api/session', (route) => route.abort());

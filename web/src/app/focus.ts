@@ -8,6 +8,8 @@ export function useFocusOnNavigation(): void {
     () =>
       router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
         if (!pathChanged || fromLocation === undefined) return;
+        // A menu closes when it loses the focus: one that was opened while the page loaded keeps it.
+        if (document.activeElement?.closest('[role=menu]')) return;
         const heading = document.querySelector<HTMLElement>('main h1');
         (heading ?? document.getElementById('main'))?.focus({ preventScroll: true });
       }),
