@@ -118,7 +118,7 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
 
 // security:7
 test('after an uncaught error a request that does not end is cut at the time limit', fullOnly, async (t) => {
-  const { upstream, naru, key } = await start(t, 300);
+  const { upstream, site, naru, key } = await start(t, 300);
   upstream.always(heldResponse(gate()));
   const client = await RawClient.open(naru.port);
   client.write(streamed(key));
@@ -127,7 +127,7 @@ test('after an uncaught error a request that does not end is cut at the time lim
   naru.child.kill('SIGUSR2');
   await client.closed();
   text += await client.some();
-  assert.match(text, /"error"/);
+  assert.match(text, /"error"/, `${text}\n${site.log.join('')}`);
   assert.equal(await naru.ended, 70);
 });
 
