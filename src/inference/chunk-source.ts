@@ -69,9 +69,11 @@ export class ChunkSource implements Receiver<readonly DecodedEvent[]> {
     this.#memory = options.memory;
     this.#choices = options.choices;
     this.#keepsAll = options.keepsAll;
-    this.#idle = new Watchdog(options.clock, options.idleTimeoutMs, () => {
+    // Closures that live as long as the stream hold no `options`: the request is in its codec.
+    const { idleTimeoutMs } = options;
+    this.#idle = new Watchdog(options.clock, idleTimeoutMs, () => {
       // While a slow client holds the upstream back, its silence is not its own.
-      if (body.isAwaited) body.cancel(idleTimeoutError(options.idleTimeoutMs));
+      if (body.isAwaited) body.cancel(idleTimeoutError(idleTimeoutMs));
     });
   }
 

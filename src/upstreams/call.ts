@@ -70,6 +70,30 @@ interface Head {
   readonly observer: CallObserver;
 }
 
+/** The HTTP client keeps a copy of a body for as long as the response lasts; a small one may stay. */
+const maxKeptBytes = 16_384;
+
+/** A body that is gone once it was read. */
+class Unkept implements Iterable<string> {
+  #text: string | null;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  *[Symbol.iterator](): Generator<string> {
+    const text = this.#text;
+    this.#text = null;
+    if (text !== null) yield text;
+  }
+}
+
+function sentOf({ headers, body }: UpstreamRequest): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
+  if (body.length <= maxKeptBytes) return { headers, body };
+  const length = String(Buffer.byteLength(body));
+  return { headers: { ...headers, 'content-length': length }, body: new Unkept(body) as never };
+}
+
 /**
  * A call from its request to the end of its response. It lives as long as a stream, so it keeps no
  * reference to what it has passed on.
@@ -98,8 +122,8 @@ class Call implements ConnectionUser, ByteSource {
   send(dispatcher: Dispatcher, isLast = false): void {
     const request = this.#request;
     if (request === null) return;
-    const { method = 'POST', origin, path, headers, body, closes } = request;
-    const options = { method, origin, path, headers, body, reset: closes || isLast };
+    const { method = 'POST', origin, path, closes } = request;
+    const options = { method, origin, path, ...sentOf(request), reset: closes || isLast };
     dispatcher.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, this);
   }
 
