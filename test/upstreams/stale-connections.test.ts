@@ -21,6 +21,8 @@ interface RawUpstream {
   conduct: Conduct;
   /** Requests of each connection, whole ones only. */
   readonly requests: number[];
+  /** The body of the last one. */
+  body: string;
   close(): Promise<void>;
 }
 
@@ -28,7 +30,7 @@ const responses: Conduct = (socket) => void socket.write(jsonResponse('hello'));
 
 async function startRawUpstream(): Promise<RawUpstream> {
   const sockets = new Set<Socket>();
-  const upstream = { conduct: responses, requests: [] as number[] };
+  const upstream = { conduct: responses, requests: [] as number[], body: '' };
   const server = createServer({ noDelay: true }, (socket) => {
     const connection = upstream.requests.push(0) - 1;
     let inbox = Buffer.alloc(0);
@@ -39,6 +41,7 @@ async function startRawUpstream(): Promise<RawUpstream> {
       const headEnd = inbox.indexOf('\r\n\r\n');
       const length = Number(/content-length: (\d+)/i.exec(inbox.toString('latin1'))?.[1] ?? 0);
       if (headEnd === -1 || inbox.length < headEnd + 4 + length) return;
+      upstream.body = inbox.toString('utf8', headEnd + 4);
       inbox = Buffer.alloc(0);
       const nth = (upstream.requests[connection] ?? 0) + 1;
       upstream.requests[connection] = nth;
@@ -76,9 +79,9 @@ describe('a connection that the upstream closed under a request', () => {
     await upstream.close();
   });
 
-  function send(): Promise<TestResponse> {
+  function send(content = 'hi'): Promise<TestResponse> {
     naru.gateway.health.keepOnly(new Set());
-    const body = { model: 'test/m', messages: [{ role: 'user', content: 'hi' }] };
+    const body = { model: 'test/m', messages: [{ role: 'user', content }] };
     return naru.send('POST', '/chat/completions', { key: account.key, body });
   }
 
@@ -114,6 +117,18 @@ describe('a connection that the upstream closed under a request', () => {
       assert.equal(tries, 3, 'a new connection is not stale');
     });
   }
+
+  test('a large prompt arrives whole, and again when it is sent once more', async () => {
+    const content = '안녕 hello '.repeat(2_500);
+    upstream.conduct = (socket, nth) => (nth === 1 ? responses(socket, nth) : void socket.resetAndDestroy());
+    upstream.requests.length = 0;
+    for (let n = 0; n < 4; n += 1) {
+      upstream.body = '';
+      assert.equal((await send(content)).status, 200, `request ${n}`);
+      assert.equal(JSON.parse(upstream.body).messages[0].content, content);
+    }
+    assert.ok(upstream.requests.includes(2), 'a connection was reused');
+  });
 
   test('each request that is sent again is counted for its candidate and logged', async () => {
     upstream.conduct = responses;
