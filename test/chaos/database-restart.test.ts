@@ -32,27 +32,23 @@ test('the database is killed under load: Naru starts again with it, and every re
     mayWait: true,
     pauseMs: byTier(15, 0),
   });
+  // What fails while Naru restarts is no sign that it serves.
+  const successes = (): number => load.sights.filter(({ kind }) => kind === 'success').length;
   // A server that is killed twice: test/postgres/embedded-crash.test.ts.
   for (const signal of byTier(['SIGKILL', 'SIGINT'] as const, ['SIGKILL', 'SIGINT', 'SIGKILL'] as const)) {
-    const { length } = load.sights;
-    await until('it is under load', () => load.sights.length > length + byTier(20, 200), 20_000);
+    const before = successes();
+    await until('it is under load', () => successes() > before + byTier(5, 20), 20_000);
     const pid = postmasterOf(site) ?? assert.fail('no PostgreSQL');
     process.kill(pid, signal);
     await until('another PostgreSQL runs', () => ![null, pid].includes(postmasterOf(site)), 20_000);
     await until('it is in use', () => ledger.database.query('SELECT 1').then(Boolean, () => false), 20_000);
   }
-  const seen = load.sights.length;
-  await until(
-    'it serves on',
-    () =>
-      load.sights.length > seen + 50 &&
-      load.sights.filter((sight) => sight.kind === 'success').length > byTier(50, 100),
-    20_000,
-  );
+  const before = successes();
+  await until('it serves on', () => successes() > before + byTier(20, 50), 20_000);
   await load.stop();
   // Every settlement is in the database when there are as many charges as responses, and as many
   // records as requests that reached a candidate or were refused.
-  const responded = load.sights.filter((sight) => sight.kind === 'success').length;
+  const responded = successes();
   const recorded = load.sights.filter(
     ({ status, errorType }) => status !== null && errorType !== 'server',
   ).length;
