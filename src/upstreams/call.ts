@@ -70,11 +70,14 @@ interface Head {
   readonly observer: CallObserver;
 }
 
-/** The HTTP client keeps a copy of a body for as long as the response lasts; a small one may stay. */
-const maxKeptBytes = 16_384;
+/**
+ * The HTTP client keeps a copy of a string for as long as the response lasts. A short body, in UTF-16
+ * units, may stay.
+ */
+const maxKeptLength = 16_384;
 
-/** A body that is gone once it was read. */
-class Unkept implements Iterable<string> {
+/** A body that is released once it was read. Reading it again throws, so no empty request is sent. */
+class ReleasedBody implements Iterable<string> {
   #text: string | null;
 
   constructor(text: string) {
@@ -84,14 +87,16 @@ class Unkept implements Iterable<string> {
   *[Symbol.iterator](): Generator<string> {
     const text = this.#text;
     this.#text = null;
-    if (text !== null) yield text;
+    if (text === null) throw new Error('the body was sent already');
+    yield text;
   }
 }
 
 function sentOf({ headers, body }: UpstreamRequest): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
-  if (body.length <= maxKeptBytes) return { headers, body };
+  if (body.length <= maxKeptLength) return { headers, body };
   const length = String(Buffer.byteLength(body));
-  return { headers: { ...headers, 'content-length': length }, body: new Unkept(body) as never };
+  // The types of the client lack iterables, which it documents.
+  return { headers: { ...headers, 'content-length': length }, body: new ReleasedBody(body) as never };
 }
 
 /**
